@@ -1,0 +1,51 @@
+# Every target sets up what it needs; none asks for anything but Python 3.11, make and a C compiler.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
+ONLY   ?=
+
+.PHONY: help venv demo test lint bench reproduce docs clean
+
+help: ## this list
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.user: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.user
+	$(PIP) -e '.[dev]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(PIP) -e '.[dev,sb3]'
+	@touch $@
+
+venv: $(VENV)/.dev ## set up the virtual environment, nothing else
+
+demo: $(VENV)/.user ## fit the paper's three test functions; show what each head learned
+	$(BIN)/bers demo
+
+test: $(VENV)/.dev ## all tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+lint: $(VENV)/.dev ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+bench: $(VENV)/.bench ## speed and memory against named peers; ONLY=name runs one
+	$(BIN)/python benchmarks/run.py $(ONLY)
+
+reproduce: $(VENV)/.user ## the long experiments; results under reproductions/
+	$(BIN)/bers reproduce heads
+
+docs: $(VENV)/.dev ## the documentation as a site under site/
+	$(BIN)/mkdocs build --strict --quiet
+
+clean: ## remove the virtual environment and everything built
+	rm -rf $(VENV) site build *.egg-info .pytest_cache .ruff_cache

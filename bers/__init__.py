@@ -1,0 +1,34 @@
+"""Bayesian Experience Reuse: which demonstrators should a new task learn from, and how much?
+
+The names below are the public ones. Each is loaded when it is first used, so `import bers` is
+quick and brings in neither JAX nor any optional package.
+"""
+
+from importlib import import_module
+from importlib.metadata import version as _version
+
+_WHERE = {
+    "Demonstrations": "bers.data.demonstrations",
+    "Shards": "bers.data.shards",
+    "load": "bers.data.storage",
+    "save": "bers.data.storage",
+    "ModelConfig": "bers.model.config",
+    "Model": "bers.model.neural_linear",
+    "fit": "bers.model.neural_linear",
+    "refine": "bers.model.neural_linear",
+    "load_model": "bers.model.model_files",
+    "save_model": "bers.model.model_files",
+}
+
+__all__ = sorted(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll]
+__version__ = _version("bers")
+
+
+def __getattr__(name: str) -> object:
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
+    raise AttributeError(f"module 'bers' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return __all__

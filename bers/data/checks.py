@@ -1,0 +1,262 @@
+"""What every loader and constructor asks of rows before they are used.
+
+Enter: whatever the caller had, plus the names of the columns and, for files, the origin to
+name in errors. Leave: private, read-only, native-endian copies. Features are float32 or
+float64, labels float64; a payload keeps its type to the bit.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from bers.errors import ConfigError, DataError, FileError
+
+LARGEST = 1e150
+"""Larger values are refused: their squares would overflow further on."""
+
+_EXACT = 2**53
+
+
+def data_error(message: str, origin: str = "") -> DataError:
+    """Make an error, naming the file the rows came from where there is one.
+
+    >>> str(data_error("column 'y' is empty.", "a.csv"))
+    "a.csv: column 'y' is empty."
+    """
+    return FileError(f"{origin}: {message}") if origin else DataError(message)
+
+
+def printable(text: str, longest: int = 60) -> str:
+    """A name that is safe in a terminal: control characters escaped, the middle of it cut.
+
+    >>> printable("a\\nb")
+    'a\\\\nb'
+    """
+    escaped = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: 2 * longest])
+    if len(escaped) <= longest and len(text) <= 2 * longest:
+        return escaped
+    return f"{escaped[: longest - 3]}..."
+
+
+def checked_name(name: object, what: str = "name", origin: str = "") -> str:
+    """A string that can be written to any file; an empty one is fine.
+
+    >>> checked_name("alice")
+    'alice'
+    """
+    if not isinstance(name, str):
+        raise data_error(f"{what} must be a string; got {type(name).__name__}.", origin)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise data_error(f"{what} {name[:60]!a} is not valid text. Rename it.", origin) from None
+    return str(name)
+
+
+def column_names(x_names: Sequence[str], y_name: str, k: int, origin: str = "") -> tuple[str, ...]:
+    """Names of the feature columns: one each, all different, none equal to the label's.
+
+    >>> column_names((), "y", 2)
+    ('x0', 'x1')
+    """
+    if isinstance(x_names, str):
+        x_names = (x_names,)
+    names = tuple(x_names) or tuple(f"x{j}" for j in range(k))
+    for name in (*names, y_name):
+        if not checked_name(name, "a column name", origin) or "\0" in name:
+            raise data_error(f"column name {name!a} is empty or holds a zero. Rename it.", origin)
+    if len(names) != k:
+        raise data_error(f"x has {k} columns but x_names has {len(names)}; give one each.", origin)
+    seen = set()
+    for name in (*names, y_name):
+        if name in seen:
+            raise data_error(f"two columns are named {printable(name)!r}. Rename one.", origin)
+        seen.add(name)
+    return names
+
+
+def numbers(values: Any, what: str, names: Sequence[str] = (), origin: str = "") -> np.ndarray:
+    """An array of booleans, integers or floats; anything else is refused, its column named.
+
+    Masked entries become NaN, so that the check for missing values sees them.
+
+    >>> numbers([[1, 2]], "x").shape
+    (1, 2)
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        values = values.astype(np.float64).filled(np.nan)
+    try:
+        array = np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise data_error(
+            f"{what} is not a rectangular array of numbers ({error}). "
+            "Give every row the same number of numbers.",
+            origin,
+        ) from error
+    if array.dtype.kind not in "biuf":
+        raise data_error(_not_numbers(array, what, names), origin)
+    return array
+
+
+def features(x: Any, x_names: Sequence[str], y_name: str, origin: str = "") -> np.ndarray:
+    """Check the features; return them as (n, k), or (n, 1) where one column was given.
+
+    >>> features([1, 2, 3], (), "y").shape
+    (3, 1)
+    """
+    array = numbers(x, "x", x_names, origin)
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise data_error(
+            f"x must have shape (rows, columns) with a column or more; got {array.shape}. "
+            "Flatten each row first.",
+            origin,
+        )
+    small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
+    names = column_names(x_names, y_name, array.shape[1], origin)
+    return _as_float(array, np.float32 if small else np.float64, names, origin)
+
+
+def labels(y: Any, y_name: str, n: int, origin: str = "") -> np.ndarray:
+    """Check the labels, one for each of the `n` rows of features.
+
+    >>> labels([1, 2], "y", 2)
+    array([1., 2.])
+    """
+    array = numbers(y, "y", (y_name,), origin)
+    if array.ndim != 1:
+        raise data_error(
+            f"y must have shape (rows,); got {array.shape}. Use y.ravel() if it is one column.",
+            origin,
+        )
+    if len(array) != n:
+        raise data_error(f"x has {n} rows but y has {len(array)}. Give one label a row.", origin)
+    return _as_float(array, np.float64, (y_name,), origin)
+
+
+def payloads(
+    payload: Mapping[str, Any] | None, n: int, origin: str = ""
+) -> Mapping[str, np.ndarray]:
+    """Check what the learner consumes: named arrays of `n` rows, types kept.
+
+    >>> payloads({"done": [True, False]}, 2)["done"]
+    array([ True, False])
+    """
+    kept = {}
+    for name, values in (payload or {}).items():
+        if not checked_name(name, "a payload name", origin) or "\0" in name:
+            raise data_error(f"payload name {name!a} is empty or holds a zero. Rename it.", origin)
+        array = numbers(values, f"payload {printable(name)!r}", origin=origin)
+        if array.dtype.itemsize > 8:
+            raise data_error(
+                f"payload {printable(name)!r} has type {array.dtype}. Convert it to float64.",
+                origin,
+            )
+        if array.ndim == 0 or len(array) != n:
+            raise data_error(
+                f"payload {printable(name)!r} has shape {array.shape}, but x has {n} rows. "
+                "Give one entry a row.",
+                origin,
+            )
+        kept[name] = read_only(array.astype(array.dtype.newbyteorder("="), order="C"))
+    return MappingProxyType(kept)
+
+
+def good_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which rows are finite and small enough to be used.
+
+    >>> good_rows(np.array([[1.0], [2.0]]), np.array([0.0, np.nan]))
+    array([ True, False])
+    """
+    with np.errstate(invalid="ignore"):
+        return (np.abs(x) <= LARGEST).all(axis=1) & (np.abs(y) <= LARGEST)
+
+
+def refuse_bad(x: np.ndarray, y: np.ndarray, x_names: Sequence[str], y_name: str, origin: str = ""):
+    """Raise for the first column with a value that is not finite, or too large.
+
+    >>> refuse_bad(np.ones((2, 1)), np.ones(2), ("x0",), "y")
+    """
+    if good_rows(x, y).all():
+        return
+    for name, column in [*zip(x_names, x.T, strict=True), (y_name, y)]:
+        bad = ~np.isfinite(column)
+        advice = "Repair the rows, or pass drop_nonfinite=True to drop them."
+        problem = "not finite (NaN, infinite or missing)"
+        if not bad.any():
+            bad = np.abs(column) > LARGEST
+            problem = f"beyond ±{LARGEST:g}"
+            advice = "Rescale the column, or pass drop_nonfinite=True to drop the rows."
+        if bad.any():
+            raise data_error(
+                f"column {printable(name)!r}: {bad.sum()} of {len(column)} values are {problem}, "
+                f"the first in row {int(bad.argmax())}. {advice}",
+                origin,
+            )
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Forbid writing to an array that is ours.
+
+    >>> read_only(np.zeros(2)).flags.writeable
+    False
+    """
+    array.flags.writeable = False
+    return array
+
+
+def whole(value: Any, what: str, least: int = 1) -> int:
+    """A whole number of at least `least`, or an error that names the setting.
+
+    >>> whole(3, "size")
+    3
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise ConfigError(f"{what} must be a whole number of at least {least}; got {value!r}.")
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """A NumPy generator, or an error that says how to make one.
+
+    >>> generator(np.random.default_rng(0)) is not None
+    True
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    raise ConfigError(
+        f"rng must be a NumPy Generator; got {type(rng).__name__}. "
+        "Make one with numpy.random.default_rng(seed)."
+    )
+
+
+def _as_float(array: np.ndarray, dtype: type, names: Iterable[str], origin: str) -> np.ndarray:
+    if array.dtype.kind in "iu" and array.size:
+        columns = array[:, None] if array.ndim == 1 else array
+        for name, column in zip(names, columns.T, strict=True):
+            if column.max() > _EXACT or column.min() < -_EXACT:
+                raise data_error(
+                    f"column {printable(name)!r} holds integers beyond ±2**53, which a float "
+                    "cannot hold exactly. Subtract an offset, or convert them to floats yourself.",
+                    origin,
+                )
+    with np.errstate(over="ignore"):
+        return array.astype(dtype, order="C")
+
+
+def _not_numbers(array: np.ndarray, what: str, names: Sequence[str]) -> str:
+    columns = array[:, None] if array.ndim == 1 else array
+    for j in range(columns.shape[1] if columns.ndim == 2 else 0):
+        name = names[j] if j < len(names) else f"{re.sub('^payload ', '', what)} column {j}"
+        for row, value in enumerate(columns[:, j]):
+            if array.dtype.kind != "O" or not isinstance(value, (bool, int, float, np.number)):
+                return (
+                    f"{what} has type {array.dtype}: column {printable(str(name))!r} holds "
+                    f"{printable(repr(value))} ({type(value).__name__}) in row {row}. "
+                    "Convert it to real numbers, or leave the column out."
+                )
+    return f"{what} has type {array.dtype}, not real numbers. Convert it to float64."

@@ -1,0 +1,229 @@
+"""Records in .csv files, with what CSV cannot say in a second file, `<file>.bers.json`.
+
+Enter: a path. Leave: a record. Numbers are written with as many digits as it takes to get
+every bit back. The second file holds names, types, transforms and the SHA-256 of the first;
+a CSV without one is somebody's table, whose columns are chosen by name.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bers.data.arrow import foreign_payload, rows_of, table_columns
+from bers.data.checks import printable
+from bers.data.columns import Choice, choose
+from bers.data.demonstrations import Demonstrations
+from bers.data.metadata import (
+    DTYPES,
+    Metadata,
+    flat_names,
+    from_json,
+    metadata_of,
+    rebuilt,
+    to_json,
+)
+from bers.data.parquet import MAX_BYTES, reading
+from bers.errors import DataError, FileError
+from bers.files import file_digest, write_atomically
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def sidecar(path: str | os.PathLike[str]) -> Path:
+    """Where the metadata of a CSV file is.
+
+    >>> sidecar("a.csv").name
+    'a.csv.bers.json'
+    """
+    return Path(path).with_name(f"{Path(path).name}.bers.json")
+
+
+def save_csv(d: Demonstrations, path: str | os.PathLike[str]) -> None:
+    """Write a record and its second file.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_csv(Demonstrations([0.1], [2.0], "a"), f"{folder}/a.csv")
+    ...     print(open(f"{folder}/a.csv").read(), load_csv(f"{folder}/a.csv"))
+    "x0","y"
+    0.1,2
+     Demonstrations('a', n=1, k=1, y 2 to 2)
+    """
+    import pyarrow as pa
+    import pyarrow.csv
+
+    metadata = metadata_of(d)
+    columns = table_columns(d.x.astype(np.float64), d.y, {}, _without_payload(metadata))
+    for part in metadata.payload:
+        flat = _printable_numbers(d.payload[part.name], part.name).reshape(d.n, part.width)
+        for j, name in enumerate(flat_names(part.column, part.shape)):
+            columns[name] = pa.array(np.ascontiguousarray(flat[:, j]))
+    for name in columns:
+        if name.startswith(_FORMULA):
+            raise DataError(
+                f"column name {printable(name)!r} would run as a formula in a spreadsheet. "
+                "Rename the column, or save as .npz or .parquet."
+            )
+    # The old second file goes first: it must never stand beside rows it does not describe.
+    sidecar(path).unlink(missing_ok=True)
+    with write_atomically(path) as temporary:
+        pyarrow.csv.write_csv(pa.table(columns), temporary)
+    with write_atomically(sidecar(path)) as temporary:
+        temporary.write_text(to_json(metadata, sha256=file_digest(path)), encoding="utf-8")
+
+
+def load_csv(
+    path: str | os.PathLike[str],
+    *,
+    x: str | Sequence[str] | None = None,
+    y: str | None = None,
+    name: str | None = None,
+    payload: Sequence[str] | None = None,
+    drop_nonfinite: bool = False,
+    max_bytes: int = MAX_BYTES,
+) -> Demonstrations:
+    """Read a record; `x`, `y` and `payload` name columns of a file that BERS did not write.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = open(f"{folder}/a.csv", "w").write("s,reward\\n1,2\\n3,4\\n")
+    ...     load_csv(f"{folder}/a.csv")
+    Demonstrations('a', n=2, k=1, y 2 to 4)
+    """
+    path = Path(path)
+    if sidecar(path).exists() and x is None and y is None and payload is None:
+        d = _own(path, max_bytes)
+        return d if name is None else d.renamed(name)
+    table = read_table(path, max_bytes)
+    choice = choose_csv(table, path, x, y)
+    features, labels = rows_of(table, choice, path.name)
+    return Demonstrations.build(
+        features,
+        labels,
+        path.stem if name is None else name,
+        payload={each: _payload(table, each, path) for each in payload or ()},
+        x_names=choice.x_names,
+        y_name=choice.y,
+        drop_nonfinite=drop_nonfinite,
+        origin=path.name,
+    )
+
+
+def read_table(path: Path, max_bytes: int = MAX_BYTES, kinds: Any = None) -> Any:
+    """The whole file as an Arrow table; types are guessed unless `kinds` names them.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/a.csv").write_text("s,y\\n1,2\\n")
+    ...     read_table(Path(f"{folder}/a.csv")).column_names
+    ['s', 'y']
+    """
+    import pyarrow.csv as pc
+
+    with reading(path):
+        size = path.stat().st_size
+        if size == 0:
+            raise FileError(f"{path.name}: the file is empty. Give it a header line at least.")
+        if size > max_bytes:
+            raise FileError(
+                f"{path.name}: has {size:,} bytes, more than max_bytes = {max_bytes:,}. "
+                "Pass a larger max_bytes, or convert it to Parquet and stream it."
+            )
+        # In files of our own an odd word is damage; in others' it may mean a missing value.
+        convert = pc.ConvertOptions(column_types=kinds, null_values=[]) if kinds else None
+        parse = pc.ParseOptions(newlines_in_values=True)
+        return pc.read_csv(path, parse_options=parse, convert_options=convert)
+
+
+def choose_csv(table: Any, path: Path, x: Any, y: str | None) -> Choice:
+    """Features and label of somebody's CSV.
+
+    >>> import pyarrow as pa
+    >>> choose_csv(pa.table({"s": [1], "y": [2]}), Path("a.csv"), None, None).x_names
+    ('s',)
+    """
+    if table.num_columns == 1 and any(mark in table.column_names[0] for mark in ";\t|"):
+        raise FileError(
+            f"{path.name}: its columns are not separated by commas "
+            f"({printable(table.column_names[0])!r}). Save it with commas."
+        )
+    schema = table.schema
+    if table.num_rows == 0:
+        # No row says what the type is; a header alone is a source with no rows.
+        import pyarrow as pa
+
+        schema = pa.schema([pa.field(column, pa.float64()) for column in table.column_names])
+    return choose(schema, x, y, path.name, lambda column: 0)
+
+
+def _own(path: Path, max_bytes: int) -> Demonstrations:
+    import pyarrow as pa
+
+    with reading(sidecar(path)):
+        text = sidecar(path).read_bytes()
+    metadata, more = from_json(text, sidecar(path).name, sha256=str)
+    with reading(path):
+        found = file_digest(path)
+    if found != more["sha256"]:
+        raise FileError(
+            f"{path.name}: changed since it was saved (SHA-256 {found[:12]} instead of "
+            f"{more['sha256'][:12]}). Restore it, or delete {sidecar(path).name} to read it as a "
+            "plain table."
+        )
+    kinds = {column: pa.float64() for column in (*metadata.x_names, metadata.y_name)}
+    for part in metadata.payload:
+        whole = DTYPES[part.dtype].kind in "iu"
+        kind = pa.from_numpy_dtype(DTYPES[part.dtype]) if whole else pa.float64()
+        kinds |= dict.fromkeys(flat_names(part.column, part.shape), kind)
+    table = read_table(path, max_bytes, kinds)
+    with reading(path):
+        x = np.stack([_numbers(table, column) for column in metadata.x_names], axis=1)
+        payload = {
+            part.name: _stacked(table, part).astype(DTYPES[part.dtype]) for part in metadata.payload
+        }
+        y = _numbers(table, metadata.y_name)
+    return rebuilt(metadata, x.astype(metadata.x_dtype), y, payload, path.name)
+
+
+def _stacked(table: Any, part: Any) -> np.ndarray:
+    names = flat_names(part.column, part.shape)
+    columns = [_numbers(table, name) for name in names]
+    flat = np.stack(columns, axis=1) if columns else np.empty((table.num_rows, 0))
+    return flat.reshape(table.num_rows, *part.shape)
+
+
+def _numbers(table: Any, name: str) -> np.ndarray:
+    return table.column(name).to_numpy()
+
+
+def _payload(table: Any, name: str, path: Path) -> np.ndarray:
+    if name not in table.column_names:
+        raise FileError(f"{path.name}: there is no payload column {printable(name)!r}.")
+    return foreign_payload(table, name, path.name)
+
+
+def _without_payload(metadata: Metadata) -> Metadata:
+    from dataclasses import replace
+
+    return replace(metadata, payload=())
+
+
+def _printable_numbers(values: np.ndarray, name: str) -> np.ndarray:
+    """Booleans as 0 and 1, floats in double precision; both give every bit back."""
+    if values.dtype.kind == "b":
+        return values.astype(np.uint8)
+    if values.dtype.kind != "f":
+        return values
+    odd = np.isnan(values) & (
+        values.view(f"u{values.dtype.itemsize}")
+        != np.array(np.nan, values.dtype).view(f"u{values.dtype.itemsize}")
+    )
+    if odd.any():
+        raise DataError(
+            f"payload {printable(name)!r} holds {int(odd.sum())} NaN with bits of their own, which "
+            "text cannot hold. Save as .npz or .parquet."
+        )
+    return values.astype(np.float64)

@@ -1,0 +1,88 @@
+"""Random batches of rows, without replacement inside a batch.
+
+Enter: a generator, the number of rows, and the number and size of the batches. Leave: row
+numbers of shape (batches, size) and which slots are in use. A source with fewer rows than a
+batch gives each row once and leaves the other slots unused.
+"""
+
+import numpy as np
+
+from bers.data.checks import generator, whole
+from bers.errors import ConfigError
+
+
+def draw_rows(
+    rng: np.random.Generator, n: int, batches: int, size: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw `batches` batches of `size` different rows out of `n`, each set equally likely.
+
+    >>> rows, used = draw_rows(np.random.default_rng(0), 2, 3, 4)
+    >>> used[0]
+    array([ True,  True, False, False])
+    """
+    generator(rng)
+    batches, size = whole(batches, "batches", 0), whole(size, "size")
+    rows = np.zeros((batches, size), dtype=np.int64)
+    used = np.zeros((batches, size), dtype=bool)
+    used[:, :n] = True
+    if n < 4 * size:
+        # Shuffling everything costs at most four times the result here.
+        order = rng.permuted(np.tile(np.arange(n), (batches, 1)), axis=1)
+        rows[:, :n] = order[:, :size]
+        return rows, used
+    rows = rng.integers(n, size=(batches, size))
+    repeated = _repeats(rows)
+    while repeated.any():
+        rows[repeated] = rng.integers(n, size=int(repeated.sum()))
+        repeated = _repeats(rows)
+    return rows, used
+
+
+def draw_batches(
+    rng: np.random.Generator, x: np.ndarray, y: np.ndarray, batches: int, size: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw batches of `x` and `y`; unused slots are zero.
+
+    >>> x, y, used = draw_batches(np.random.default_rng(0), np.ones((9, 2)), np.ones(9), 3, 4)
+    >>> x.shape, y.shape, used.all()
+    ((3, 4, 2), (3, 4), np.True_)
+    """
+    n = len(y)
+    rows, used = draw_rows(rng, n, batches, size)
+    if n >= size:
+        return x.take(rows, axis=0), y.take(rows), used
+    batch_x = np.zeros((*rows.shape, x.shape[1]), x.dtype)
+    batch_y = np.zeros(rows.shape, y.dtype)
+    batch_x[:, :n], batch_y[:, :n] = x[rows[:, :n]], y[rows[:, :n]]
+    return batch_x, batch_y, used
+
+
+def held_out(rng: np.random.Generator, n: int, fraction: float) -> np.ndarray:
+    """Mark about `fraction` of `n` rows; of two rows or more, both parts get one.
+
+    >>> int(held_out(np.random.default_rng(0), 10, 0.3).sum())
+    3
+    """
+    generator(rng)
+    if not isinstance(fraction, (int, float, np.floating)) or not 0 <= fraction <= 1:
+        raise ConfigError(f"fraction must lie between 0 and 1; got {fraction!r}.")
+    count = round(n * float(fraction))
+    if 0 < fraction < 1:
+        count = min(max(count, 1), n - 1) if n >= 2 else 0
+    mask = np.zeros(n, dtype=bool)
+    mask[rng.permutation(n)[:count]] = True
+    return mask
+
+
+def _repeats(rows: np.ndarray) -> np.ndarray:
+    """Mark every entry that an earlier entry of its batch equals."""
+    repeated = np.zeros(rows.shape, dtype=bool)
+    ordered = np.sort(rows, axis=1)
+    # Few batches have a repeat: only those need the slower sort that remembers places.
+    suspects = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if len(suspects):
+        places = np.argsort(rows[suspects], axis=1, kind="stable")
+        again = np.diff(np.take_along_axis(rows[suspects], places, axis=1), axis=1) == 0
+        batch, slot = np.nonzero(again)
+        repeated[suspects[batch], places[batch, slot + 1]] = True
+    return repeated

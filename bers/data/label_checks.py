@@ -1,0 +1,51 @@
+"""Checks that the transforms share.
+
+Enter: labels or a transform. Leave: nothing, or an error that says which row or which number
+is wrong.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from bers.errors import ConfigError, DataError
+
+TINY = 1e-150
+"""Labels closer together than this count as all alike: 1 / TINY² would leave the floats."""
+
+
+def refuse_labels(wrong: np.ndarray, needs: str, advice: str) -> None:
+    """Raise where any label is wrong; say how many and where the first one is.
+
+    >>> refuse_labels(np.array([False]), "sqrt needs labels of at least 0", "Shift them")
+    """
+    wrong = np.atleast_1d(wrong)
+    if wrong.any():
+        raise DataError(
+            f"{needs}; {wrong.sum()} of {wrong.size} are not, the first in row "
+            f"{int(wrong.argmax())}. {advice}, or use another transform."
+        )
+
+
+def known(transform: Any, *names: str) -> tuple:
+    """The fitted numbers, or an error where there are none yet.
+
+    >>> from bers.data.elementwise import Standardise
+    >>> known(Standardise(1.0, 2.0), "scale")
+    (2.0,)
+    """
+    if not transform.fitted:
+        raise ConfigError(f"{transform.name} has not been fitted; call fit(y) first.")
+    return tuple(getattr(transform, name) for name in names)
+
+
+def finite_number(value: Any, what: str) -> float:
+    """A finite float, or an error that names the setting.
+
+    >>> finite_number(1, "Trim(low=...)")
+    1.0
+    """
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not good or not np.isfinite(value):
+        raise ConfigError(f"{what} must be a finite number; got {value!r}.")
+    return float(value)

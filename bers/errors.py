@@ -1,0 +1,33 @@
+"""Every error and warning that BERS raises.
+
+All errors descend from `BersError`, so one `except` catches them. Each message says what was
+wrong, where, and what to do next.
+"""
+
+
+class BersError(Exception):
+    """Base of all BERS errors."""
+
+
+class DataError(BersError, ValueError):
+    """The rows handed over cannot be used: wrong shape, wrong type, not finite."""
+
+
+class FileError(DataError):
+    """A file is damaged, foreign, unsafe or not in a format that BERS reads."""
+
+
+class ConfigError(BersError, ValueError):
+    """A setting is out of its range, of the wrong type, or unknown."""
+
+
+class BersWarning(UserWarning):
+    """Base of all BERS warnings."""
+
+
+class DataWarning(BersWarning):
+    """The data were accepted, with something the user should know."""
+
+
+class PrecisionWarning(BersWarning):
+    """A result is right, but may have fewer than eight correct digits."""

@@ -1,0 +1,87 @@
+"""How good a head is on rows it has not seen: error, density and calibration.
+
+Enters: a model, the position or name of a head, held-out demonstrations. Leaves: a `HeadScore`.
+A head is calibrated when its central intervals hold the share of labels that they promise,
+that is, when the probability integral transform of the labels is uniform. [Eq. coverage]
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+from scipy import stats
+
+from bers.data.source import Source
+from bers.errors import DataError
+from bers.model.neural_linear import Model
+
+LEVELS = np.linspace(0.05, 0.95, 19)
+"""The promised shares at which coverage is measured."""
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """One head on held-out rows."""
+
+    name: str
+    rows: int
+    r2: float
+    """Share of the labels' variance that the posterior mean explains."""
+    rmse: float
+    log_density: float
+    """Mean log predictive density of a row."""
+    coverage: Float64[np.ndarray, " levels"]
+    """Share of rows inside the central interval of each of `LEVELS`."""
+
+    @property
+    def miscalibration(self) -> float:
+        """The largest distance between promised and measured share."""
+        return float(np.abs(self.coverage - LEVELS).max())
+
+
+def score(model: Model, which: str | int, held_out: Source) -> HeadScore:
+    """Score one head on rows it has not seen, streamed.
+
+    >>> from bers import Demonstrations, ModelConfig, fit
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (400, 1))
+    >>> seen, held_out = Demonstrations(x, x[:, 0], "alice").split(np.random.default_rng(1), 0.5)
+    >>> model = fit([seen], config=ModelConfig(hidden=(8,), latent_dim=4, batches=100))
+    >>> score(model, "alice", held_out).r2 > 0.9
+    True
+    """
+    if held_out.n == 0:
+        raise DataError("score() needs held-out rows; got none. Split a source first.")
+    labels, errors, densities, transforms = [], [], [], []
+    for x, y in held_out.blocks():
+        predicted = model.predict(which, x)
+        labels.append(y)
+        errors.append(y - predicted.mean)
+        densities.append(predicted.log_density(y))
+        transforms.append(predicted.cdf(y))
+    y, error = np.concatenate(labels), np.concatenate(errors)
+    spread = np.mean((y - y.mean()) ** 2)
+    mse = np.mean(error**2)
+    return HeadScore(
+        name=model.names[model.index(which)],
+        rows=len(y),
+        r2=float(1 - mse / spread) if spread > 0 else float("nan"),
+        rmse=float(np.sqrt(mse)),
+        log_density=float(np.concatenate(densities).mean()),
+        coverage=coverage(np.concatenate(transforms)),
+    )
+
+
+def coverage(pit: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " levels"]:
+    """Share of probability integral transforms inside each central interval. [Eq. coverage]
+
+    The interval of level ℓ is (½ − ℓ/2, ½ + ℓ/2), so a transform u lies in it if |2u − 1| < ℓ.
+
+    >>> coverage((np.arange(1000) + 0.5) / 1000)[[0, 18]].round(3).tolist()
+    [0.05, 0.95]
+    """
+    return (np.abs(2 * pit - 1)[:, None] < LEVELS).mean(axis=0)
+
+
+def uniformity(pit: Float64[np.ndarray, " n"]) -> float:
+    """p-value of a Kolmogorov-Smirnov test that transforms are uniform."""
+    return float(stats.kstest(pit, "uniform").pvalue)

@@ -1,0 +1,250 @@
+"""The multi-headed Bayesian neural network: one encoder, one Bayesian head per source.
+
+Enters: demonstrations of several sources. Leaves: a `Model` that says, for each of them, what
+it wanted and how sure that is. A head holds no trained parameters: it is the posterior of its
+rows under the shared encoder, so a source or a target is added by handing over its rows.
+
+`fit` trains on the sources; `refine` goes on training, on sources and target together; both
+end with the posteriors of the rows they were given. A model is never changed in place.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from jaxtyping import Float, Float64, Int
+
+from bers.data.source import Source
+from bers.errors import ConfigError, DataError
+from bers.model import nig
+from bers.model.config import ModelConfig
+from bers.model.early_stopping import EarlyStopping
+from bers.model.encoder import new_encoder
+from bers.model.posteriors import features, posteriors
+from bers.model.scaling import InputScale, input_scale, label_scales
+from bers.model.student import StudentT
+from bers.model.training import TrainState, new_state, train
+
+
+@dataclass(frozen=True)
+class History:
+    """How training went: the objective of every batch, and the held-out scores if any."""
+
+    objective: Float[np.ndarray, " batches"] = field(default_factory=lambda: np.zeros(0))
+    scores: Float[np.ndarray, "checks 2"] = field(default_factory=lambda: np.zeros((0, 2)))
+    """Rows of (batches done, log predictive density per held-out row)."""
+
+
+@dataclass(frozen=True, repr=False)
+class Model:
+    """A shared encoder and the posteriors of its heads. Made by `fit`.
+
+    >>> from bers import Demonstrations
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    >>> sources = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, -x[:, 1], "bob")]
+    >>> model = fit(sources, config=ModelConfig(hidden=(8,), latent_dim=4, batches=200))
+    >>> model
+    Model(alice: 200 rows, bob: 200 rows; 2 inputs, 5 features, 200 batches)
+    >>> model.predict("bob", [[0.0, 0.5]]).mean.round(1).tolist()
+    [-0.5]
+    """
+
+    state: TrainState
+    inputs: InputScale
+    config: ModelConfig
+    names: tuple[str, ...]
+    priors: nig.NIG
+    heads: nig.NIG
+    """All posteriors, stacked: `heads[0]` is the first source's."""
+    rows: Int[np.ndarray, " heads"]
+    """Rows behind each head."""
+    batches: int
+    """Mini-batches trained on so far."""
+    history: History = field(default_factory=History)
+
+    def features(self, x: Float[np.ndarray, "n k"]) -> Float64[np.ndarray, "n D"]:
+        """φ(x): what the heads are linear in, the constant bias last."""
+        x = np.asarray(x)
+        if x.ndim != 2 or x.shape[1] != self.state.encoder.inputs:
+            raise DataError(
+                f"model.features(x) needs rows of {self.state.encoder.inputs} inputs; "
+                f"got shape {x.shape}."
+            )
+        return features(self.state.encoder, self.inputs.standardise(x))
+
+    def index(self, which: str | int) -> int:
+        """The position of a head, by name or by position."""
+        if isinstance(which, int):
+            if not -len(self.names) <= which < len(self.names):
+                raise DataError(f"there is no head {which}; the model has {len(self.names)}.")
+            return which % len(self.names)
+        found = [i for i, name in enumerate(self.names) if name == which]
+        if len(found) == 1:
+            return found[0]
+        problem = "there is no head" if not found else f"{len(found)} heads are"
+        known = ", ".join(repr(name[:40]) for name in self.names[:10])
+        raise DataError(f"{problem} named {which!r}. Known: {known}. A position works too.")
+
+    def head(self, which: str | int) -> nig.NIG:
+        """The posterior of (w, σ²) of one head."""
+        return self.heads[self.index(which)]
+
+    def predict(self, which: str | int, x: Float[np.ndarray, "n k"]) -> StudentT:
+        """What one head expects of the labels at rows x: a Student t for each."""
+        return nig.predict(self.head(which), self.features(x))
+
+    @property
+    def log_evidence(self) -> Float64[np.ndarray, " heads"]:
+        """log p(y | X) of each head's rows."""
+        return nig.log_evidence(self.priors, self.heads)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(
+            f"{_short(name)}: {n} rows"
+            for name, n in zip(self.names[:6], self.rows[:6], strict=True)
+        )
+        more = f", and {len(self.names) - 6} more" if len(self.names) > 6 else ""
+        encoder = self.state.encoder
+        return (
+            f"Model({counts}{more}; {encoder.inputs} inputs, {encoder.features} features, "
+            f"{self.batches} batches)"
+        )
+
+
+def fit(
+    sources: Sequence[Source],
+    *,
+    config: ModelConfig | None = None,
+    rng: int | np.random.Generator = 0,
+    progress: bool | None = None,
+) -> Model:
+    """Train the encoder on all sources together and condition a head on each.
+
+    The same `rng` gives the same model. `progress=None` shows a bar on a terminal only. With
+    `config.patience` set, `config.held_out` of the rows choose when to stop.
+    """
+    config = config or ModelConfig()
+    rng = np.random.default_rng(rng)
+    _check_sources(sources)
+    inputs = input_scale(sources)
+    state = new_state(new_encoder(rng, sources[0].dim, config=config), config=config)
+    blank = nig.prior(state.encoder.features)
+    model = Model(state, inputs, config, (), blank, blank, np.zeros(0, int), 0)
+    return _train(rng, model, sources, config.batches, config.patience, None, progress)
+
+
+def refine(
+    model: Model,
+    sources: Sequence[Source],
+    *,
+    batches: int = 1,
+    subset: int | None = None,
+    rng: int | np.random.Generator = 0,
+    progress: bool | None = None,
+) -> Model:
+    """Train on for `batches` mini-batches of all `sources`, then refresh every head.
+
+    `sources` are all the heads that the new model shall have: the old ones, new ones, a target.
+    With `batches=0` the encoder stays as it is. `subset` refreshes from that many random rows per
+    source; `subset_error` tells what that costs. A whole number as `rng` gives new batches at
+    every call, because the batches seen so far are mixed in.
+    """
+    _check_sources(sources)
+    if sources[0].dim != model.state.encoder.inputs:
+        raise DataError(
+            f"the model takes {model.state.encoder.inputs} inputs, the sources have "
+            f"{sources[0].dim}. Fit a new model, or give the same columns."
+        )
+    if batches < 0 or (subset is not None and subset < 2):
+        raise ConfigError(
+            f"refine() needs batches >= 0 and subset >= 2; got {batches} and {subset}."
+        )
+    if isinstance(rng, int):
+        rng = np.random.default_rng([rng, model.batches])
+    return _train(rng, model, sources, batches, None, subset, progress)
+
+
+def subset_error(model: Model, sources: Sequence[Source], subset: int) -> Float64[np.ndarray, " N"]:
+    """What refreshing from a subset costs, for each head, in units of the labels' spread.
+
+    The root mean square difference of the two posterior means over the source's own rows,
+    divided by the spread of the full posterior mean there.
+    """
+    full = refine(model, sources, batches=0)
+    part = refine(model, sources, batches=0, subset=subset)
+    errors = []
+    for i, source in enumerate(sources):
+        pairs = [
+            (Phi @ full.heads[i].mu, Phi @ part.heads[i].mu)
+            for Phi in (model.features(x) for x, _ in source.blocks())
+        ]
+        whole, guess = (np.concatenate(side) for side in zip(*pairs, strict=True))
+        errors.append(np.sqrt(np.mean((whole - guess) ** 2)) / max(np.std(whole), 1e-300))
+    return np.array(errors)
+
+
+def _train(
+    rng: np.random.Generator,
+    model: Model,
+    sources: Sequence[Source],
+    batches: int,
+    patience: int | None,
+    subset: int | None,
+    progress: bool | None,
+) -> Model:
+    config, inputs = model.config, model.inputs
+    labels = label_scales(sources, config=config)
+    kept, stopper = list(sources), None
+    if patience is not None:
+        halves = [source.split(rng, config.held_out) for source in sources]
+        kept, held = [list(side) for side in zip(*halves, strict=True)]
+        stopper = EarlyStopping(rng, kept, held, inputs=inputs, labels=labels, config=config)
+    state, objective = train(
+        rng,
+        model.state,
+        kept,
+        batches=batches,
+        inputs=inputs,
+        labels=labels,
+        config=config,
+        check=stopper.check if stopper else None,
+        show=progress,
+    )
+    scores = np.zeros((0, 2))
+    if stopper is not None and stopper.best is not None:
+        state = replace(state, encoder=stopper.best)
+        scores = np.array(stopper.scores)
+    after = posteriors(
+        state.encoder,
+        sources,
+        inputs=inputs,
+        labels=labels,
+        config=config,
+        subset=subset,
+        show=progress,
+    )
+    return Model(
+        state,
+        inputs,
+        config,
+        tuple(source.name for source in sources),
+        after.priors,
+        after.heads,
+        after.rows,
+        model.batches + len(objective),
+        History(
+            np.concatenate([model.history.objective, objective]),
+            np.concatenate([model.history.scores, scores]),
+        ),
+    )
+
+
+def _check_sources(sources: Sequence[Source]) -> None:
+    if not sources:
+        raise DataError("give at least one source of demonstrations; got none.")
+    if all(source.n == 0 for source in sources):
+        raise DataError("all sources are empty. Collect demonstrations first.")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 24 else name[:23] + "…"

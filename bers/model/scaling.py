@@ -1,0 +1,124 @@
+"""Scales of inputs and labels: what makes one encoder and one prior fit any units.
+
+Enters: sources. Leaves: the mean and spread of each input column over all sources, which are
+stored with the model, and of each source's labels, which set that head's prior.
+
+An affine change of labels is a change of prior: with y = loc + scale · ỹ and the standard prior
+for ỹ, the head's prior has its bias centred at loc and β⁰ multiplied by scale². [Eq. label_prior]
+Heads therefore stay in the labels' own units and can be compared.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Float32, Float64
+
+from bers.data.source import Source
+from bers.errors import DataError
+from bers.model import nig
+from bers.model.config import ModelConfig
+
+_ENOUGH_ROWS = 8  # fewer labels say too little about their own spread
+
+
+@dataclass(frozen=True)
+class InputScale:
+    """Mean and spread of every input column; a constant column has spread 1."""
+
+    mean: Float64[np.ndarray, " k"]
+    spread: Float64[np.ndarray, " k"]
+
+    def standardise(self, x: Float[np.ndarray, "... k"]) -> Float32[np.ndarray, "... k"]:
+        """Inputs as the encoder sees them. In float64 first: large offsets would drown in 32."""
+        return ((x - self.mean) / self.spread).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class LabelScale:
+    """Centre and spread of one head's labels."""
+
+    loc: float = 0.0
+    scale: float = 1.0
+
+    def prior(self, d: int, *, config: ModelConfig) -> nig.NIG:
+        """The prior of a head with d features. [Eq. label_prior]"""
+        return nig.prior(
+            d,
+            weight_precision=config.weight_precision,
+            bias_precision=config.bias_precision,
+            bias_mean=self.loc,
+            alpha=config.alpha,
+            beta=config.beta * self.scale**2,
+        )
+
+
+def input_scale(sources: Sequence[Source]) -> InputScale:
+    """Pooled over all rows of all sources, in one streamed pass."""
+    dims = {source.dim for source in sources}
+    if len(dims) != 1:
+        first, other = sources[0], next(s for s in sources if s.dim != sources[0].dim)
+        raise DataError(
+            f"sources must have the same input columns; {first.name!r} has shape "
+            f"({first.n}, {first.dim}), {other.name!r} has shape ({other.n}, {other.dim})."
+        )
+    total = _Moments(np.zeros(dims.pop()))
+    for source in sources:
+        for x, _ in source.blocks():
+            total.add(x)
+    return InputScale(total.mean, np.where(total.varies, total.spread, 1.0))
+
+
+def label_scales(sources: Sequence[Source], *, config: ModelConfig) -> list[LabelScale]:
+    """Each source's own centre and spread.
+
+    A source whose labels are too few or constant takes the median spread of the others, and one
+    without rows their median centre too.
+    """
+    if config.labels == "raw":
+        return [LabelScale() for _ in sources]
+    moments = []
+    for source in sources:
+        moments.append(_Moments(np.zeros(1)))
+        for _, y in source.blocks():
+            moments[-1].add(y[:, None])
+    known = [float(m.spread[0]) for m in moments if m.n >= _ENOUGH_ROWS and m.varies[0]]
+    centres = [float(m.mean[0]) for m in moments if m.n > 0]
+    common = float(np.median(known)) if known else 1.0
+    middle = float(np.median(centres)) if centres else 0.0
+    return [
+        LabelScale(
+            loc=float(m.mean[0]) if m.n > 0 else middle,
+            scale=float(m.spread[0]) if m.n >= _ENOUGH_ROWS and m.varies[0] else common,
+        )
+        for m in moments
+    ]
+
+
+class _Moments:
+    """Running mean and variance of columns, by the parallel update of Chan, Golub and LeVeque."""
+
+    def __init__(self, zeros: np.ndarray) -> None:
+        self.n = 0
+        self.mean = zeros.astype(np.float64)
+        self._squares = self.mean.copy()
+
+    def add(self, rows: np.ndarray) -> None:
+        if len(rows) == 0:
+            return
+        rows = rows.astype(np.float64, copy=False)
+        mean = rows.mean(axis=0)
+        shift, n = mean - self.mean, self.n + len(rows)
+        self._squares = (
+            self._squares + np.square(rows - mean).sum(axis=0) + shift**2 * (self.n * len(rows) / n)
+        )
+        self.mean, self.n = self.mean + shift * (len(rows) / n), n
+
+    @property
+    def spread(self) -> np.ndarray:
+        return np.sqrt(self._squares / max(self.n, 1))
+
+    @property
+    def varies(self) -> np.ndarray:
+        """False where the spread is nothing but rounding."""
+        return self.spread > 1e-12 * np.abs(self.mean)

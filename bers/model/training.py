@@ -1,0 +1,128 @@
+"""Training the shared encoder on the heads' marginal likelihoods.
+
+Enters: an encoder, an optimiser state, sources. Leaves: both, moved by gradient ascent on
+
+    J(θ) = Σᵢ log p(yᵢ | Φᵢ(θ)) / Σᵢ nᵢ − λ Σ ‖W‖²    [Eq. training]
+
+over mini-batches of every head. Batches are drawn on the host, because rows may live on disk; a
+stretch of them is then one compiled scan, during which the host draws the next.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Bool, Float, Float32
+
+from bers.data.source import Source
+from bers.model.config import ModelConfig
+from bers.model.encoder import Encoder
+from bers.model.evidence import log_evidence
+from bers.model.scaling import InputScale, LabelScale
+from bers.progress import progress_bar
+
+_STRETCH = 100  # batches per compiled call
+
+
+class Batches(eqx.Module):
+    """Mini-batches of every head, standardised; unused slots are zero."""
+
+    x: Float32[np.ndarray | Array, "*steps heads b k"]
+    y: Float32[np.ndarray | Array, "*steps heads b"]
+    used: Bool[np.ndarray | Array, "*steps heads b"]
+
+
+class TrainState(eqx.Module):
+    """What a gradient step moves."""
+
+    encoder: Encoder
+    moments: optax.OptState
+
+
+def new_state(encoder: Encoder, *, config: ModelConfig) -> TrainState:
+    """An encoder with a fresh optimiser."""
+    return TrainState(encoder, optax.adam(config.learning_rate).init(encoder))
+
+
+def draw_batches(
+    rng: np.random.Generator,
+    sources: Sequence[Source],
+    count: int,
+    *,
+    inputs: InputScale,
+    labels: Sequence[LabelScale],
+    config: ModelConfig,
+) -> Batches:
+    """`count` mini-batches of every head, or of a random choice of heads if there are many."""
+    heads = range(len(sources))
+    if len(sources) > config.heads_per_batch:
+        heads = rng.choice(len(sources), config.heads_per_batch, replace=False)
+    x, y, used = [], [], []
+    for i in heads:
+        rows, values, mask = sources[i].draw(rng, count, config.batch_size)
+        x.append(np.where(mask[..., None], inputs.standardise(rows), 0))
+        y.append(np.where(mask, (values - labels[i].loc) / labels[i].scale, 0))
+        used.append(mask)
+    stacked = (np.stack(part, axis=1) for part in (x, y))
+    return Batches(*(part.astype(np.float32) for part in stacked), np.stack(used, axis=1))
+
+
+def objective(encoder: Encoder, batch: Batches, *, config: ModelConfig) -> Float[Array, ""]:
+    """Log evidence per row, less the penalty. [Eq. training]"""
+    heads, b, k = batch.x.shape
+    Phi = encoder(batch.x.reshape(heads * b, k)).reshape(heads, b, -1) * batch.used[..., None]
+    Lam0 = jnp.full(Phi.shape[-1], config.weight_precision).at[-1].set(config.bias_precision)
+    n = batch.used.sum(axis=1).astype(Phi.dtype)
+    evidence = jax.vmap(log_evidence, in_axes=(0, 0, 0, None, None, None))(
+        Phi, batch.y, n, Lam0, config.alpha, config.beta
+    )
+    penalty = sum(jnp.sum(W**2) for W in encoder.weights)
+    return evidence.sum() / jnp.maximum(n.sum(), 1) - config.l2 * penalty
+
+
+@partial(jax.jit, static_argnames="config")
+def climb(
+    state: TrainState, batches: Batches, *, config: ModelConfig
+) -> tuple[TrainState, Float[Array, " steps"]]:
+    """One Adam step per mini-batch, all in one scan; the objective before each step."""
+    adam = optax.adam(config.learning_rate)
+
+    def step(state: TrainState, batch: Batches) -> tuple[TrainState, Float[Array, ""]]:
+        value, slope = jax.value_and_grad(partial(objective, config=config))(state.encoder, batch)
+        downhill = jax.tree.map(jnp.negative, slope)
+        move, moments = adam.update(downhill, state.moments)
+        return TrainState(optax.apply_updates(state.encoder, move), moments), value
+
+    return jax.lax.scan(step, state, batches)
+
+
+def train(
+    rng: np.random.Generator,
+    state: TrainState,
+    sources: Sequence[Source],
+    *,
+    batches: int,
+    inputs: InputScale,
+    labels: Sequence[LabelScale],
+    config: ModelConfig,
+    check: Callable[[Encoder, int], bool] | None = None,
+    show: bool | None = None,
+) -> tuple[TrainState, Float[np.ndarray, " batches"]]:
+    """Train for `batches` mini-batches, or until `check(encoder, batches_done)` says stop."""
+    draw = partial(draw_batches, rng, sources, inputs=inputs, labels=labels, config=config)
+    counts = [min(_STRETCH, batches - start) for start in range(0, batches, _STRETCH)]
+    values: list[np.ndarray] = []
+    with progress_bar("training the encoder", batches, show=show) as advance:
+        upcoming = draw(counts[0]) if counts else None
+        for i in range(len(counts)):
+            state, value = climb(state, upcoming, config=config)
+            upcoming = draw(counts[i + 1]) if i + 1 < len(counts) else None  # while the scan runs
+            values.append(np.asarray(value))
+            advance(counts[i], evidence=float(values[-1].mean()))
+            if check is not None and check(state.encoder, sum(counts[: i + 1])):
+                break
+    return state, np.concatenate(values) if values else np.zeros(0, np.float32)
