@@ -172,12 +172,20 @@ def good_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     >>> good_rows(np.array([[1.0], [2.0]]), np.array([0.0, np.nan]))
     array([ True, False])
     """
-    with np.errstate(invalid="ignore"):
-        return (np.abs(x) <= LARGEST).all(axis=1) & (np.abs(y) <= LARGEST)
+    return _usable(x).all(axis=1) & _usable(y)
 
 
-def refuse_bad(x: np.ndarray, y: np.ndarray, x_names: Sequence[str], y_name: str, origin: str = ""):
+def refuse_bad(
+    x: np.ndarray,
+    y: np.ndarray,
+    x_names: Sequence[str],
+    y_name: str,
+    origin: str = "",
+    first_row: int = 0,
+) -> None:
     """Raise for the first column with a value that is not finite, or too large.
+
+    `first_row` is where these rows start in the file they come from.
 
     >>> refuse_bad(np.ones((2, 1)), np.ones(2), ("x0",), "y")
     """
@@ -188,13 +196,13 @@ def refuse_bad(x: np.ndarray, y: np.ndarray, x_names: Sequence[str], y_name: str
         advice = "Repair the rows, or pass drop_nonfinite=True to drop them."
         problem = "not finite (NaN, infinite or missing)"
         if not bad.any():
-            bad = np.abs(column) > LARGEST
+            bad = ~_usable(column)
             problem = f"beyond ±{LARGEST:g}"
             advice = "Rescale the column, or pass drop_nonfinite=True to drop the rows."
         if bad.any():
             raise data_error(
                 f"column {printable(name)!r}: {bad.sum()} of {len(column)} values are {problem}, "
-                f"the first in row {int(bad.argmax())}. {advice}",
+                f"the first in row {first_row + int(bad.argmax())}. {advice}",
                 origin,
             )
 
@@ -232,6 +240,11 @@ def generator(rng: Any) -> np.random.Generator:
         f"rng must be a NumPy Generator; got {type(rng).__name__}. "
         "Make one with numpy.random.default_rng(seed)."
     )
+
+
+def _usable(values: np.ndarray) -> np.ndarray:
+    # float32 ends long before the limit, which it could not even hold.
+    return np.isfinite(values) if values.dtype == np.float32 else np.abs(values) <= LARGEST
 
 
 def _as_float(array: np.ndarray, dtype: type, names: Iterable[str], origin: str) -> np.ndarray:

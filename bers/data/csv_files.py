@@ -7,6 +7,7 @@ a CSV without one is somebody's table, whose columns are chosen by name.
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,10 +48,8 @@ def save_csv(d: Demonstrations, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_csv(Demonstrations([0.1], [2.0], "a"), f"{folder}/a.csv")
-    ...     print(open(f"{folder}/a.csv").read(), load_csv(f"{folder}/a.csv"))
-    "x0","y"
-    0.1,2
-     Demonstrations('a', n=1, k=1, y 2 to 2)
+    ...     Path(f"{folder}/a.csv").read_text(), load_csv(f"{folder}/a.csv")
+    ('"x0","y"\\n0.1,2\\n', Demonstrations('a', n=1, k=1, y 2 to 2))
     """
     import pyarrow as pa
     import pyarrow.csv
@@ -89,7 +88,7 @@ def load_csv(
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = open(f"{folder}/a.csv", "w").write("s,reward\\n1,2\\n3,4\\n")
+    ...     _ = Path(f"{folder}/a.csv").write_text("s,reward\\n1,2\\n3,4\\n")
     ...     load_csv(f"{folder}/a.csv")
     Demonstrations('a', n=2, k=1, y 2 to 4)
     """
@@ -206,8 +205,6 @@ def _payload(table: Any, name: str, path: Path) -> np.ndarray:
 
 
 def _without_payload(metadata: Metadata) -> Metadata:
-    from dataclasses import replace
-
     return replace(metadata, payload=())
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from bers.data.checks import checked_name, printable, read_only, refuse_bad, whole
-from bers.data.drawing import draw_batches, held_out
+from bers.data.drawing import draw_batches, held_out, row_numbers
 from bers.data.fields import checked_fields
 from bers.data.seals import content_digest, sealed_array
 from bers.data.transforms import Transform, fit_and_apply, undo
@@ -166,8 +166,7 @@ class Demonstrations:
         array([3., 1.])
         """
         if not isinstance(rows, slice):
-            rows = np.asarray(rows)
-            rows = rows.astype(np.int64) if rows.size == 0 and rows.dtype != bool else rows
+            rows = row_numbers(rows, self.n)
         payload = {name: values[rows] for name, values in self.payload.items()}
         return _trusted(
             **{**_fields(self), "x": self.x[rows], "y": self.y[rows], "payload": payload}

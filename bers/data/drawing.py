@@ -5,10 +5,12 @@ numbers of shape (batches, size) and which slots are in use. A source with fewer
 batch gives each row once and leaves the other slots unused.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bers.data.checks import generator, whole
-from bers.errors import ConfigError
+from bers.errors import ConfigError, DataError
 
 
 def draw_rows(
@@ -72,6 +74,28 @@ def held_out(rng: np.random.Generator, n: int, fraction: float) -> np.ndarray:
     mask = np.zeros(n, dtype=bool)
     mask[rng.permutation(n)[:count]] = True
     return mask
+
+
+def row_numbers(rows: Any, n: int) -> np.ndarray:
+    """Rows given by number, or by a mask of all `n` rows, as an index.
+
+    >>> row_numbers([True, False], 2), row_numbers([1], 2)
+    (array([0]), array([1]))
+    """
+    rows = np.asarray(rows)
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    if rows.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1:
+        raise DataError(
+            f"rows must be row numbers of shape (rows,), or a mask of shape ({n},); got shape "
+            f"{rows.shape} and type {rows.dtype}."
+        )
+    wrong = (rows >= n) | (rows < -n)
+    if wrong.any():
+        raise DataError(f"row {rows[wrong.argmax()]} is out of range; there are {n}.")
+    return rows
 
 
 def _repeats(rows: np.ndarray) -> np.ndarray:

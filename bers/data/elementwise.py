@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bers.data.label_checks import TINY, known, refuse_labels
+from bers.data.label_checks import TINY, finite_number, known, refuse_labels
 from bers.errors import ConfigError
 
 
@@ -98,7 +98,9 @@ class Standardise:
     name: ClassVar[str] = "standardise"
 
     def __post_init__(self) -> None:
-        if self.scale is not None and not (self.scale > 0 and np.isfinite(self.scale)):
+        if self.mean is not None:
+            finite_number(self.mean, "Standardise(mean=...)")
+        if self.scale is not None and finite_number(self.scale, "Standardise(scale=...)") <= 0:
             raise ConfigError(f"Standardise(scale=...) must be above 0; got {self.scale!r}.")
 
     @property

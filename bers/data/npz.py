@@ -17,13 +17,13 @@ import numpy as np
 
 from bers.data.checks import printable
 from bers.data.demonstrations import Demonstrations
-from bers.data.metadata import from_json, metadata_of, rebuilt, to_json
+from bers.data.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
 from bers.errors import BersError, FileError
 from bers.files import write_atomically
 
 _LONGEST_HEADER = 10_000
 _SUSPECT_BYTES, _SUSPECT_RATIO = 64 << 20, 200
-_META = "bers.json"
+_META, _PIECE = "bers.json", 1 << 20
 
 
 def save_npz(d: Demonstrations, path: str | os.PathLike[str]) -> None:
@@ -70,19 +70,17 @@ def load_npz(
             return _own(archive, members, path, name)
         y_name = y or "y"
         names = ["x"] if x is None else [x] if isinstance(x, str) else list(x)
-        columns, labels = [], []
-        for each in names:
-            values = _array(archive, members, each, path)
-            columns.append(values[:, None] if values.ndim == 1 else values)
-            plain = values.ndim == 1 and x is not None
-            labels += [each] if plain else [f"{each}.{j}" for j in range(columns[-1].shape[-1])]
-        _same_rows(columns, names, path)
+        values = {each: _array(archive, members, each, path) for each in names}
+        _refuse_shapes(values, path)
+        columns = [v[:, None] if v.ndim == 1 else v for v in values.values()]
+        plain = {each: () if v.ndim == 1 else v.shape[1:] for each, v in values.items()}
+        x_names = [part for each, shape in plain.items() for part in flat_names(each, shape)]
         return Demonstrations.build(
             columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1),
             _array(archive, members, y_name, path),
             path.stem if name is None else name,
             payload={each: _array(archive, members, each, path) for each in payload or ()},
-            x_names=() if x is None else tuple(labels),
+            x_names=() if x is None else tuple(x_names),
             y_name=y_name,
             drop_nonfinite=drop_nonfinite,
             origin=path.name,
@@ -166,18 +164,22 @@ def _array(archive: zipfile.ZipFile, members: dict, name: str, path: Path) -> np
                 f"{where} should hold {expected:,} bytes after its header but has "
                 f"{info.file_size - member.tell():,}. The file is damaged."
             )
-        data = bytearray(member.read(expected))
-        # Reading past the end makes zipfile compare the checksum.
-        if len(data) != expected or member.read(1):
+        data, start = np.empty(expected, np.uint8), 0
+        # To the end and one step further, which makes zipfile compare the checksum.
+        while piece := member.read(_PIECE):
+            data[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
+            start += len(piece)
+        if start != expected:
             raise FileError(f"{where} is cut short. Restore the file from a copy.")
-    values = np.frombuffer(data, dtype=dtype)
+    values = data.view(dtype)
     return values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
 
 
-def _same_rows(columns: list[np.ndarray], names: list[str], path: Path) -> None:
-    for values, name in zip(columns, names, strict=True):
-        if values.ndim != 2 or len(values) != len(columns[0]):
+def _refuse_shapes(arrays: dict[str, np.ndarray], path: Path) -> None:
+    first, rows = next((name, values.shape[:1]) for name, values in arrays.items())
+    for name, values in arrays.items():
+        if values.ndim not in (1, 2) or values.shape[:1] != rows:
             raise FileError(
-                f"{path.name}: array {printable(name)!r} has shape {values.shape}, but "
-                f"{printable(names[0])!r} has {columns[0].shape}. Give one entry a row."
+                f"{path.name}: array {printable(name)!r} has shape {values.shape}; it must have "
+                f"one or two dimensions and as many rows as {printable(first)!r}, {rows}."
             )

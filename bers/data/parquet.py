@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.arrow import exact, labels_of, rows_of
+from bers.data.arrow import exact, foreign_payload, labels_of, rows_of
 from bers.data.checks import data_error, printable
 from bers.data.columns import Choice, Column, choose
 from bers.data.metadata import DTYPES, Metadata, from_json
@@ -143,6 +143,25 @@ def group_blocks(
         yield waiting
 
 
+def read_rows(table: ParquetTable) -> tuple[np.ndarray, np.ndarray]:
+    """All features and labels of the file, as they are.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     read_rows(open_parquet(f"{folder}/t.parquet"))[1]
+    array([3., 4.])
+    """
+    x = np.empty((table.n, len(table.choice.x_names)), table.choice.x_dtype)
+    y, start = np.empty(table.n), 0
+    for group in range(len(table.rows)):
+        for block_x, block_y in group_blocks(table, group):
+            end = start + len(block_y)
+            x[start:end], y[start:end] = block_x, block_y
+            start = end
+    return x, y
+
+
 def read_payload(table: ParquetTable, wanted: Iterable[str] | None = None) -> dict[str, np.ndarray]:
     """Payload arrays: all of a file that BERS wrote, or columns that the user named.
 
@@ -153,8 +172,6 @@ def read_payload(table: ParquetTable, wanted: Iterable[str] | None = None) -> di
     array([5])
     """
     import pyarrow.parquet as pq
-
-    from bers.data.arrow import foreign_payload
 
     origin = table.path.name
     with reading(table.path), _file(table, pq) as file:

@@ -29,7 +29,7 @@ class RankNormal:
     """
 
     max_knots: int = 2048
-    """At most this many knots are kept, at evenly spaced quantiles."""
+    """At most this many knots are kept, evenly spread over quantiles and scores."""
     labels: tuple[float, ...] | None = None
     """Labels at the knots, rising."""
     scores: tuple[float, ...] | None = None
@@ -42,6 +42,8 @@ class RankNormal:
             knots = getattr(self, name)
             if knots is not None:
                 what = f"RankNormal({name}=...)"
+                if not isinstance(knots, (tuple, list)):
+                    raise ConfigError(f"{what} must hold numbers; got {type(knots).__name__}.")
                 checked = tuple(finite_number(knot, what) for knot in knots)
                 if not checked or any(b <= a for a, b in pairwise(checked)):
                     raise ConfigError(f"{what} must hold a rising number or more.")
@@ -63,11 +65,19 @@ class RankNormal:
             return replace(self, labels=(float(y[0]) if y.size else 0.0,), scores=(0.0,))
         values, counts = np.unique(y, return_counts=True)
         level = (np.cumsum(counts) - counts / 2) / y.size
+        scores = ndtri(level)
         if len(values) > self.max_knots:
-            wanted = np.linspace(level[0], level[-1], self.max_knots)
-            chosen = np.unique(np.searchsorted(level, wanted).clip(max=len(level) - 1))
-            values, level = values[chosen], level[chosen]
-        return replace(self, labels=tuple(values.tolist()), scores=tuple(ndtri(level).tolist()))
+            # Half by quantile, half by score: quantiles alone leave the tails to one long line.
+            half = self.max_knots // 2
+            places = [
+                np.searchsorted(axis, np.linspace(axis[0], axis[-1], half + odd))
+                for axis, odd in ((level, self.max_knots % 2), (scores, 0))
+            ]
+            chosen = np.unique(
+                np.concatenate([*places, [len(values) - 1]]).clip(0, len(values) - 1)
+            )
+            values, scores = values[chosen], scores[chosen]
+        return replace(self, labels=tuple(values.tolist()), scores=tuple(scores.tolist()))
 
     def forward(self, y: np.ndarray) -> np.ndarray:
         """Scores of labels."""

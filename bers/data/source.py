@@ -5,12 +5,13 @@ of a user's own: a database, a message log. Rows are inputs x and labels y.
 """
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float
 
 
+@runtime_checkable
 class Source(Protocol):
     """One demonstrator's rows, to be streamed or drawn from."""
 

@@ -169,7 +169,7 @@ def from_dict(stored: Mapping[str, Any]) -> Transform:
     if not isinstance(stored, Mapping):
         raise ConfigError(f"a stored transform must be a mapping; got {type(stored).__name__}.")
     name = stored.get("name")
-    if name not in KINDS:
+    if not isinstance(name, str) or name not in KINDS:
         raise ConfigError(f"there is no transform named {name!r}.{_nearest(name, KINDS)}")
     values = {key: value for key, value in stored.items() if key != "name"}
     kind = KINDS[name]
@@ -178,7 +178,10 @@ def from_dict(stored: Mapping[str, Any]) -> Transform:
         if key not in allowed:
             raise ConfigError(f"transform {name!r} has no {key!r}.{_nearest(key, allowed)}")
     if kind is Chain:
-        return Chain(*(from_dict(part) for part in values.get("transforms", ())))
+        parts = values.get("transforms", [])
+        if not isinstance(parts, (list, tuple)):
+            raise ConfigError(f"the parts of a chain must be a list; got {type(parts).__name__}.")
+        return Chain(*(from_dict(part) for part in parts))
     return kind(**values)
 
 

@@ -18,8 +18,8 @@ from bers.model.config import ModelConfig
 class Encoder(eqx.Module):
     """A multi-layer perceptron with tanh outputs and a constant feature."""
 
-    weights: tuple[Float32[Array, "fan_in fan_out"], ...]
-    biases: tuple[Float32[Array, " fan_out"], ...]
+    weights: tuple[Float32[Array, "_ _"], ...]
+    biases: tuple[Float32[Array, "_"], ...]
     activation: str = eqx.field(static=True)
     skip: bool = eqx.field(static=True)
 

@@ -17,12 +17,13 @@ from jaxtyping import Array, Float
 
 Rows = Float[Array, "b D"]
 Labels = Float[Array, " b"]
+Scalar = float | Float[Array, ""]
 
 
 @jax.custom_vjp
 def log_evidence(
-    Phi: Rows, y: Labels, n: Float[Array, ""], Lam0: Float[Array, " D"], alpha0: float, beta0: float
-) -> Float[Array, ""]:
+    Phi: Rows, y: Labels, n: Scalar, Lam0: Float[Array, " D"], alpha0: Scalar, beta0: Scalar
+) -> Scalar:
     """log p(y | Φ) of n rows under a zero-mean prior with diagonal precision Λ⁰. [Eq. nig_ll]
 
     Rows of zeros with a zero label say nothing: pad with them, and count the others in n.

@@ -81,7 +81,7 @@ def _arrays(model: Model) -> dict[str, np.ndarray]:
             arrays[f"{group}.{part}"] = getattr(head, part)
     for i, leaf in enumerate(jax.tree.leaves(model.state)):
         arrays[f"state.{i:03d}"] = np.asarray(leaf)
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return {name: np.asarray(array, order="C") for name, array in arrays.items()}
 
 
 def _model(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float, Float64, Int
+from numpy.typing import ArrayLike
 
 from bers.data.source import Source
 from bers.errors import ConfigError, DataError
@@ -62,7 +63,7 @@ class Model:
     """Mini-batches trained on so far."""
     history: History = field(default_factory=History)
 
-    def features(self, x: Float[np.ndarray, "n k"]) -> Float64[np.ndarray, "n D"]:
+    def features(self, x: ArrayLike) -> Float64[np.ndarray, "n D"]:
         """φ(x): what the heads are linear in, the constant bias last."""
         x = np.asarray(x)
         if x.ndim != 2 or x.shape[1] != self.state.encoder.inputs:
@@ -89,7 +90,7 @@ class Model:
         """The posterior of (w, σ²) of one head."""
         return self.heads[self.index(which)]
 
-    def predict(self, which: str | int, x: Float[np.ndarray, "n k"]) -> StudentT:
+    def predict(self, which: str | int, x: ArrayLike) -> StudentT:
         """What one head expects of the labels at rows x: a Student t for each."""
         return nig.predict(self.head(which), self.features(x))
 

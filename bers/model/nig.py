@@ -21,6 +21,7 @@ from bers.errors import ConfigError, DataError, PrecisionWarning
 from bers.model.student import StudentT
 
 _BLOCK_ROWS = 4096  # 22 columns of this many rows fit a core's cache
+_Numbers = np.ndarray | np.generic  # one head's α is a NumPy scalar, N heads' an array
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -34,8 +35,8 @@ class NIG:
 
     mu: Float64[np.ndarray, "*heads d"]
     U: Float64[np.ndarray, "*heads d d"]
-    alpha: Float64[np.ndarray, "*heads"]
-    beta: Float64[np.ndarray, "*heads"]
+    alpha: Float64[_Numbers, "*heads"]
+    beta: Float64[_Numbers, "*heads"]
 
     @property
     def d(self) -> int:
@@ -54,7 +55,7 @@ class NIG:
         return inverse @ np.swapaxes(inverse, -1, -2)
 
     @property
-    def noise(self) -> Float64[np.ndarray, "*heads"]:
+    def noise(self) -> Float64[_Numbers, "*heads"]:
         """E[σ²] = β / (α − 1); infinite while α ≤ 1, that is, for a head without data."""
         known = self.alpha > 1
         return np.where(known, self.beta / np.where(known, self.alpha - 1, 1.0), np.inf)
@@ -68,8 +69,8 @@ class NIG:
 class Summary:
     """All that n rows say about any head: RᵀR = [Φ y]ᵀ[Φ y], R upper triangular."""
 
-    R: Float64[np.ndarray, "*heads d+1 d+1"]
-    n: Int[np.ndarray, "*heads"]
+    R: Float64[np.ndarray, "*heads D D"]
+    n: Int[_Numbers, "*heads"]
 
 
 def prior(
@@ -112,7 +113,7 @@ def empty(d: int) -> Summary:
     return Summary(np.zeros((d + 1, d + 1)), np.array(0))
 
 
-def summarise(Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> Summary:
+def summarise(Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray, "_"]) -> Summary:
     """Boil rows down to their triangular factor, a cache-sized block at a time.
 
     >>> summarise(np.ones((3, 1)), np.arange(3.0)).R.round(3).tolist()
@@ -121,7 +122,7 @@ def summarise(Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> Summ
     return extend(empty(Phi.shape[-1]), Phi, y)
 
 
-def extend(summary: Summary, Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray, " n"]) -> Summary:
+def extend(summary: Summary, Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray, "_"]) -> Summary:
     """Add rows to a summary: one step of a stream."""
     if len(Phi) != len(y):
         raise DataError(f"features have {len(Phi)} rows but labels have {len(y)}; give one each.")
@@ -185,7 +186,7 @@ def condition(head: NIG, summary: Summary) -> NIG:
     return posterior
 
 
-def log_evidence(prior: NIG, posterior: NIG) -> Float64[np.ndarray, "*heads"]:
+def log_evidence(prior: NIG, posterior: NIG) -> Float64[_Numbers, "*heads"]:
     """How well the prior foresaw the labels that led to the posterior. [Eq. nig_ll]
 
         log p(y | X) = −(n/2) log 2π + ½ log|Λ⁰| − ½ log|Λ|
@@ -271,12 +272,12 @@ def _positive_diagonal(R: Float64[np.ndarray, "*heads D D"]) -> Float64[np.ndarr
     return R * sign[..., None]
 
 
-def _half_log_det(head: NIG) -> Float64[np.ndarray, "*heads"]:
+def _half_log_det(head: NIG) -> Float64[_Numbers, "*heads"]:
     return np.log(np.diagonal(head.U, axis1=-2, axis2=-1)).sum(-1)
 
 
 def _warn_if_imprecise(
-    head: NIG, z: Float64[np.ndarray, "*heads d"], rho: Float64[np.ndarray, "*heads"]
+    head: NIG, z: Float64[np.ndarray, "*heads d"], rho: Float64[_Numbers, "*heads"]
 ) -> None:
     """Bound the rounding error of μ and β; warn when eight digits cannot be promised.
 

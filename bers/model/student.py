@@ -23,7 +23,7 @@ class StudentT:
 
     loc: Float[np.ndarray, "*shape"]
     scale: Float[np.ndarray, "*shape"]
-    dof: Float[np.ndarray, "..."]
+    dof: Float[np.ndarray | np.generic, "..."]
 
     @property
     def mean(self) -> Float[np.ndarray, "*shape"]:

@@ -1,0 +1,73 @@
+"""With a fixed encoder the posterior is exact, so its probability transforms are uniform.
+
+1000 data sets are simulated from the prior. The place of the truth in its own posterior must be
+uniform by a Kolmogorov-Smirnov test; the same test must notice a wrong update.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bers.model import nig
+from bers.model.calibration import uniformity
+
+SETS, ROWS, D = 1000, 15, 4
+PRIOR = nig.prior(D, alpha=3.0, beta=2.0, bias_precision=0.5, bias_mean=3.0)
+
+
+def _no_half_in_alpha(prior, post, Phi, y):
+    return replace(post, alpha=prior.alpha + len(y))
+
+
+def _beta_without_the_prior_term(prior, post, Phi, y):
+    residual = y - Phi @ post.mu
+    return replace(post, beta=prior.beta + 0.5 * residual @ residual)
+
+
+def _rows_counted_twice(prior, post, Phi, y):
+    return replace(nig.condition(post, nig.summarise(Phi, y)), alpha=post.alpha, beta=post.beta)
+
+
+def _bias_prior_mean_forgotten(prior, post, Phi, y):
+    return nig.condition(replace(prior, mu=np.zeros(D)), nig.summarise(Phi, y))
+
+
+MUTANTS = [
+    _no_half_in_alpha,
+    _beta_without_the_prior_term,
+    _rows_counted_twice,
+    _bias_prior_mean_forgotten,
+]
+
+
+def _transforms(update):
+    """Where w, σ² and a new label fall in their own posteriors, for every simulated data set."""
+    rng = np.random.default_rng(20)
+    places = {"w": [], "sigma2": [], "y": []}
+    for _ in range(SETS):
+        w, sigma2 = (value[0] for value in nig.draw(rng, PRIOR, 1))
+        Phi = np.column_stack([rng.standard_normal((ROWS + 1, D - 1)), np.ones(ROWS + 1)])
+        y = Phi @ w + np.sqrt(sigma2) * rng.standard_normal(ROWS + 1)
+        post = nig.condition(PRIOR, nig.summarise(Phi[:-1], y[:-1]))
+        post = update(PRIOR, post, Phi[:-1], y[:-1])
+        places["w"].append(nig.marginals(post).cdf(w))
+        places["sigma2"].append(stats.invgamma.cdf(sigma2, post.alpha, scale=post.beta))
+        places["y"].append(nig.predict(post, Phi[-1:]).cdf(y[-1:])[0])
+    return {name: np.array(values) for name, values in places.items()}
+
+
+def _smallest_p(places):
+    per_weight = [uniformity(column) for column in places["w"].T]
+    return min(*per_weight, uniformity(places["sigma2"]), uniformity(places["y"]))
+
+
+def test_the_posterior_is_calibrated():
+    # six tests at once: Bonferroni
+    assert _smallest_p(_transforms(lambda prior, post, Phi, y: post)) > 0.05 / 6
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.__name__)
+def test_a_broken_update_is_noticed(mutant):
+    assert _smallest_p(_transforms(mutant)) < 1e-4
