@@ -2,4 +2,8 @@
 
 from jaxtyping import install_import_hook
 
-install_import_hook("bers.model", "shape_checks.checked")
+_WITH_SHAPES = (
+    "calibration encoder early_stopping evidence neural_linear nig posteriors scaling student "
+    "training"
+)
+install_import_hook([f"bers.model.{name}" for name in _WITH_SHAPES.split()], "shape_checks.checked")

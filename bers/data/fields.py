@@ -43,7 +43,7 @@ def checked_fields(
     if drop_nonfinite:
         good = good_rows(x, y)
         if not good.all():
-            _warn_dropped(name, int((~good).sum()), len(x), origin)
+            warn_dropped(name, int((~good).sum()), len(x), origin)
             x, y = x[good], y[good]
             payload = {k: v[good] for k, v in payload.items()}
     refuse_bad(x, y, x_names, y_name, origin)
@@ -69,7 +69,16 @@ def _checked_transforms(transforms: Any, origin: str) -> tuple:
     return tuple(transforms)
 
 
-def _warn_dropped(name: str, count: int, n: int, origin: str) -> None:
+def warn_dropped(name: str, count: int, n: int, origin: str) -> None:
+    """Say how many rows were left out.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_dropped("alice", 1, 5, "a.csv")
+    >>> str(caught[0].message)
+    "a.csv: 'alice': dropped 1 of 5 rows with values that are not finite or beyond ±1e+150."
+    """
     where = f"{origin}: " if origin else ""
     warnings.warn(
         f"{where}{printable(name)!r}: dropped {count} of {n} rows with values that are "

@@ -45,7 +45,10 @@ class SafeFile:
         if dataset.external or dataset.is_virtual:
             raise FileError(f"{where} keeps its numbers in other files, which is not allowed.")
         if dataset.dtype.kind not in "biuf" or dataset.dtype.itemsize > 8:
-            raise FileError(f"{where} has type {dataset.dtype}, not numbers. Convert it first.")
+            raise FileError(
+                f"{where} has type {dataset.dtype}, not numbers. Texts are not read, nor images "
+                "stored as JPEG; write the data set with jpeg_encoding=False."
+            )
         if dataset.shape is None or not dataset.shape:
             raise FileError(f"{where} holds no rows.")
         size = prod(dataset.shape) * dataset.dtype.itemsize

@@ -17,6 +17,7 @@ import numpy as np
 from bers.data.checks import checked_name, generator, printable, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.drawing import draw_batches, held_out
+from bers.data.fields import warn_dropped
 from bers.data.parquet import MAX_BYTES, ParquetTable, open_parquet
 from bers.data.shard_rows import Reader, counted, pooled_groups, same_columns, sampled_labels
 from bers.data.transforms import Chain, Transform, Trim
@@ -75,7 +76,13 @@ class Shards:
         reader = Reader(tables, (), drop_nonfinite)
         name = _name(path, tables) if name is None else checked_name(name)
         made = cls(name, reader, groups, rows, tables[0].own.transforms if tables[0].own else ())
-        return made._recounted(show, y_only=False) if drop_nonfinite else made
+        if not drop_nonfinite:
+            return made
+        clean = made._recounted(show, y_only=False)
+        if clean.n < made.n:
+            origin = paths[0].name if len(paths) == 1 else paths[0].parent.name
+            warn_dropped(name, made.n - clean.n, made.n, origin)
+        return clean
 
     @property
     def n(self) -> int:

@@ -6,6 +6,8 @@ the inputs themselves if `skip` is set, then a constant 1. [Eq. encoder]
     φ(x) = [tanh(W₃ r(W₂ r(W₁ x + b₁) + b₂) + b₃), x if skip, 1],   r = ReLU or tanh
 """
 
+import itertools
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -52,7 +54,7 @@ def new_encoder(rng: np.random.Generator, inputs: int, *, config: ModelConfig) -
     """
     sizes = (inputs, *config.hidden, config.latent_dim)
     weights = []
-    for fan_in, fan_out in zip(sizes[:-1], sizes[1:], strict=True):
+    for fan_in, fan_out in itertools.pairwise(sizes):
         bound = np.sqrt(6.0 / (fan_in + fan_out))
         weights.append(rng.uniform(-bound, bound, (fan_in, fan_out)).astype(np.float32))
     return Encoder(

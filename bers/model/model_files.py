@@ -5,6 +5,7 @@ header carries a SHA-256 of all tensors and of the JSON, so a flipped byte, a cu
 of another program is refused by name. Nothing in a file is ever executed.
 """
 
+import itertools
 import json
 import os
 from pathlib import Path
@@ -108,7 +109,7 @@ def _state(arrays: dict[str, np.ndarray], config: ModelConfig) -> TrainState:
     sizes = (len(arrays["inputs.mean"]), *config.hidden, config.latent_dim)
     shape = new_state(
         Encoder(
-            tuple(jnp.zeros(pair) for pair in zip(sizes[:-1], sizes[1:], strict=True)),
+            tuple(jnp.zeros(pair) for pair in itertools.pairwise(sizes)),
             tuple(jnp.zeros(size) for size in sizes[1:]),
             config.activation,
             config.skip,

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
+from data_helpers import SAFE_NAMES, example, records, same_bits
 from hypothesis import given, settings
 
 from bers.data.csv_files import load_csv, save_csv, sidecar
 from bers.data.demonstrations import Demonstrations
 from bers.errors import DataError, DataWarning, FileError
-from data_helpers import SAFE_NAMES, example, records, same_bits
 
 
 @given(d=records(names=SAFE_NAMES, nan=False))
@@ -32,10 +32,10 @@ def test_the_text_is_plain_and_loads_without_its_second_file(tmp_path):
 def test_formulas_and_odd_nan_are_refused_on_saving(tmp_path):
     for name in ("=1+1", "+a", "-a", "@a"):
         d = Demonstrations([1.0], [2.0], "a", x_names=(name,))
-        with pytest.raises(DataError, match="would run as a formula in a spreadsheet. Rename"):
+        with pytest.raises(DataError, match=r"would run as a formula in a spreadsheet. Rename"):
             save_csv(d, tmp_path / "a.csv")
     odd = np.array([-np.nan])
-    with pytest.raises(DataError, match="payload 'p' holds 1 NaN with bits of their own"):
+    with pytest.raises(DataError, match=r"payload 'p' holds 1 NaN with bits of their own"):
         save_csv(Demonstrations([1.0], [2.0], "a", {"p": odd}), tmp_path / "a.csv")
     assert not list(tmp_path.iterdir())
 
@@ -50,7 +50,7 @@ def test_a_changed_file_is_seen(tmp_path):
         load_csv(tmp_path / "a.csv")
     save_csv(example(), tmp_path / "a.csv")
     sidecar(tmp_path / "a.csv").write_text("{}")
-    with pytest.raises(FileError, match="a.csv.bers.json: the BERS metadata in it is damaged"):
+    with pytest.raises(FileError, match=r"a.csv.bers.json: the BERS metadata in it is damaged"):
         load_csv(tmp_path / "a.csv")
 
 
@@ -71,7 +71,7 @@ def test_foreign_tables(tmp_path):
 
 
 def test_missing_values_are_dropped_when_asked(tmp_path):
-    with pytest.warns(DataWarning, match="f.csv: 'f': dropped 2 of 3 rows"):
+    with pytest.warns(DataWarning, match=r"f.csv: 'f': dropped 2 of 3 rows"):
         d = _foreign(tmp_path, "a,y\n1,2\n,3\n4,nan\n", drop_nonfinite=True)
     assert d.x.tolist() == [[1.0]]
 

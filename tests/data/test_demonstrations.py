@@ -27,9 +27,9 @@ def test_values_are_copied_exactly_and_the_callers_arrays_stay_free():
     for array in (d.x, d.y, d.payload["act"]):
         assert not array.flags.writeable
         assert array.flags.c_contiguous
-    with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign"):
+    with pytest.raises(dataclasses.FrozenInstanceError, match=r"cannot assign"):
         d.name = "b"
-    with pytest.raises(TypeError, match="does not support item assignment"):
+    with pytest.raises(TypeError, match=r"does not support item assignment"):
         d.payload["new"] = 1
 
 
@@ -106,7 +106,7 @@ def test_blocks_give_every_row_once_in_order():
     assert [len(y) for _, y in blocks] == [4, 4, 2]
     assert np.array_equal(np.concatenate([x for x, _ in blocks]), d.x)
     assert np.array_equal(np.concatenate([y for _, y in blocks]), d.y)
-    with pytest.raises(ConfigError, match="rows must be a whole number of at least 1; got 0"):
+    with pytest.raises(ConfigError, match=r"rows must be a whole number of at least 1; got 0"):
         next(d.blocks(0))
 
 
@@ -127,7 +127,7 @@ def test_split_gives_both_parts_a_row_and_refuses_a_bad_fraction():
     kept, out = some(10).split(np.random.default_rng(0), 0.999)
     assert (kept.n, out.n) == (1, 9)
     assert some(10).split(np.random.default_rng(0), 0.0)[0].n == 10
-    with pytest.raises(ConfigError, match="fraction must lie between 0 and 1; got 1.5"):
+    with pytest.raises(ConfigError, match=r"fraction must lie between 0 and 1; got 1.5"):
         some(10).split(np.random.default_rng(0), 1.5)
 
 
@@ -137,7 +137,7 @@ def test_take_accepts_numbers_masks_slices_and_nothing():
     assert np.array_equal(d.take(d.y > 0.5).y, d.y[d.y > 0.5])
     assert np.array_equal(d.take(slice(1, 3)).x, d.x[1:3])
     assert d.take([]).n == 0
-    with pytest.raises(DataError, match="row 7 is out of range; there are 5"):
+    with pytest.raises(DataError, match=r"row 7 is out of range; there are 5"):
         d.take([7])
 
 
@@ -153,9 +153,9 @@ def test_transforms_are_fitted_applied_remembered_and_undone():
     assert d.transforms == ()
     fresh = Demonstrations([9], [4.0], "b").transformed(*moved.transforms[1:])
     assert fresh.original_y == pytest.approx([4.0])
-    with pytest.raises(ConfigError, match="'log' is not a transform; use one of sqrt"):
+    with pytest.raises(ConfigError, match=r"'log' is not a transform; use one of sqrt"):
         d.transformed("log")
-    with pytest.raises(DataError, match="transforms must hold fitted transforms; got Standardise"):
+    with pytest.raises(DataError, match=r"transforms must hold fitted transforms; got Standardise"):
         Demonstrations([1], [1], "a", transforms=(Standardise(),))
 
 
@@ -192,7 +192,7 @@ def test_transitions_default_inputs_and_payload():
     assert d.x.shape == (3, 4 + 3 + 4)
     assert d.x.dtype == np.float32
     assert d.x[1].tolist() == [4, 5, 6, 7, 0, 0, 1, 5, 6, 7, 8]
-    assert d.x_names[:5] == tuple(f"observation.{j}" for j in range(4)) + ("action.0",)
+    assert d.x_names[:5] == (*(f"observation.{j}" for j in range(4)), "action.0")
     assert list(d.payload) == [
         "observation",
         "action",
@@ -243,9 +243,9 @@ def test_bad_transitions_are_named(change, message):
 
 def test_transition_options_that_do_not_go_together():
     steps = ([[0.0]], [[0.5]], [1.0], [[1.0]], [0], [0])
-    with pytest.raises(ConfigError, match="Leave n_actions out"):
+    with pytest.raises(ConfigError, match=r"Leave n_actions out"):
         Demonstrations.from_transitions(*steps, name="a", n_actions=2)
-    with pytest.raises(ConfigError, match="n_actions has no effect"):
+    with pytest.raises(ConfigError, match=r"n_actions has no effect"):
         Demonstrations.from_transitions(*steps, name="a", n_actions=2, inputs=lambda *a: a[0])
 
 

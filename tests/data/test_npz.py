@@ -3,11 +3,11 @@ import zipfile
 
 import numpy as np
 import pytest
+from data_helpers import example, records, same_bits
 from hypothesis import given, settings
 
 from bers.data.npz import load_npz, save_npz
 from bers.errors import DataError, FileError
-from data_helpers import example, records, same_bits
 
 
 @given(d=records())
@@ -81,10 +81,10 @@ def test_foreign_arrays_that_do_not_fit(tmp_path, arrays, options, message):
 def test_structured_and_object_arrays_are_refused_unread(tmp_path):
     pickled = np.array([print], dtype=object)
     np.savez(tmp_path / "o.npz", x=pickled, y=[1.0])
-    with pytest.raises(FileError, match="o.npz: array 'x' has type object, not numbers"):
+    with pytest.raises(FileError, match=r"o.npz: array 'x' has type object, not numbers"):
         load_npz(tmp_path / "o.npz")
     np.savez(tmp_path / "s.npz", x=np.zeros(1, [("a", "f8")]), y=[1.0])
-    with pytest.raises(FileError, match="array 'x' has type"):
+    with pytest.raises(FileError, match=r"array 'x' has type"):
         load_npz(tmp_path / "s.npz")
 
 
@@ -138,7 +138,7 @@ def test_members_given_twice_are_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "d.npz", "w") as archive:
         for _ in range(2):
             archive.writestr("x.npy", _npy(np.ones(3)))
-    with pytest.raises(FileError, match="two members are named 'x.npy'"):
+    with pytest.raises(FileError, match=r"two members are named 'x.npy'"):
         load_npz(tmp_path / "d.npz")
 
 
@@ -162,7 +162,7 @@ def test_changed_metadata_is_seen(tmp_path):
 
 
 def test_a_missing_file_and_a_missing_folder(tmp_path):
-    with pytest.raises(FileError, match="there is no file .*none.npz"):
+    with pytest.raises(FileError, match=r"there is no file .*none.npz"):
         load_npz(tmp_path / "none.npz")
-    with pytest.raises(DataError, match="cannot write .*none/a.npz"):
+    with pytest.raises(DataError, match=r"cannot write .*none/a.npz"):
         save_npz(example(), tmp_path / "none" / "a.npz")

@@ -128,11 +128,11 @@ def test_trim_keeps_both_ends_and_remembers_labels():
 def test_trimming_that_would_remove_everything_keeps_two_and_says_so():
     fitted = Trim(low=0.0, high=1.0)
     y = np.array([5.0, -3.0, 9.0, 7.0])
-    with pytest.warns(DataWarning, match="would leave 0 of 4 rows; the 2 nearest were kept"):
+    with pytest.warns(DataWarning, match=r"would leave 0 of 4 rows; the 2 nearest were kept"):
         assert fitted.keep(y).tolist() == [True, True, False, False]
-    with pytest.warns(DataWarning, match="would leave 0 of 1 rows; the 1 nearest were kept"):
+    with pytest.warns(DataWarning, match=r"would leave 0 of 1 rows; the 1 nearest were kept"):
         assert fitted.keep(y[:1]).tolist() == [True]
-    with pytest.warns(DataWarning, match="would leave 1 of 3 rows; the 2 nearest were kept"):
+    with pytest.warns(DataWarning, match=r"would leave 1 of 3 rows; the 2 nearest were kept"):
         assert fitted.keep(np.array([9.0, 0.5, 2.0])).tolist() == [False, True, True]
     assert fitted.keep(np.empty(0)).tolist() == []
 

@@ -1,0 +1,222 @@
+"""The command line: `bers demo`, `bers fit`, `bers info`, `bers reproduce`.
+
+Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
+standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
+heavy is imported until a command needs it.
+"""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from bers.errors import BersError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Which of several demonstrators should a new task learn from, and how much?",
+)
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for results and pictures.")]
+Progress = Annotated[
+    bool | None,
+    typer.Option("--progress/--no-progress", help="Bars; by default on a terminal only."),
+]
+
+
+def main() -> None:
+    """Run the command line; exit with 2 and one sentence on bad input."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except BersError as error:
+        print(f"bers: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+@app.command()
+def demo(out: Out = Path("demo-output"), seed: int = 0, progress: Progress = None) -> None:
+    """Fit the paper's three test functions; show what each head learned."""
+    import numpy as np
+
+    from bers.experiments.heads import source_records, source_split
+    from bers.model.neural_linear import fit
+
+    console = _console()
+    console.print("Three runs of Differential Evolution, one on each test function ...")
+    kept, held_out = source_split(np.random.default_rng(seed))
+    rows = ", ".join(f"{d.name} {d.n + h.n:,}" for d, h in zip(kept, held_out, strict=True))
+    console.print(f"  evaluations until a fitness of 0.15: {rows}")
+    console.print("One encoder and three Bayesian heads, trained on four fifths of the rows ...")
+    model = fit(kept, rng=seed, progress=progress)
+    records = source_records(model, held_out, setting="BERS", seed=seed)
+    _print_scores(records)
+    _write_study(out, records)
+
+
+@app.command()
+def fit(
+    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
+    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    model: Annotated[Path | None, typer.Option("--model", "-m", help="Save the model.")] = None,
+    batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-4,
+    skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
+    held_out: Annotated[float, typer.Option(help="Share of rows kept for the scores.")] = 0.1,
+    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    progress: Progress = None,
+) -> None:
+    """Train one head per source; show how well each explains rows it has not seen."""
+    import numpy as np
+
+    from bers.experiments.heads import source_records
+    from bers.model.config import ModelConfig
+    from bers.model.model_files import save_model
+    from bers.model.neural_linear import fit as fit_model
+    from bers.model.neural_linear import refine
+
+    config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip, held_out=held_out)
+    sources = [_load(path, x, y, drop_nonfinite) for path in source]
+    rng = np.random.default_rng(seed)
+    halves = [one.split(rng, held_out) for one in sources]
+    trained = fit_model([kept for kept, _ in halves], config=config, rng=rng, progress=progress)
+    _print_scores(source_records(trained, [held for _, held in halves]))
+    if model is not None:
+        save_model(refine(trained, sources, batches=0, progress=progress), model)
+        _console().print(f"Saved to {model}, with the posteriors of all rows.", markup=False)
+
+
+@app.command()
+def info(
+    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
+    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+) -> None:
+    """Say what is in files of demonstrations: rows, columns, labels, transforms."""
+    from bers.data.checks import printable
+
+    rows = []
+    for path in source:
+        one = _load(path, x, y, False)
+        columns = [printable(name, 20) for name in one.x_names]
+        some = ", ".join(columns[:6]) + (f", ... ({len(columns)})" if len(columns) > 6 else "")
+        transforms = ", ".join(t.name for t in one.transforms) or "none"
+        rows.append(
+            [printable(one.name, 30), f"{one.n:,}", some, printable(one.y_name), transforms]
+        )
+    _print_table(["source", "rows", "inputs", "label", "transforms"], rows)
+
+
+@app.command()
+def reproduce(
+    what: Annotated[str, typer.Argument(help="heads: the model on the test functions.")] = "heads",
+    out: Out = Path("reproductions/heads"),
+    trials: Annotated[int, typer.Option(help="Seeds per setting.")] = 5,
+    progress: Progress = None,
+) -> None:
+    """Run a long experiment again and draw its pictures."""
+    from bers.errors import ConfigError
+    from bers.experiments.heads import HeadsConfig, study
+
+    if what != "heads":
+        raise ConfigError(f"there is no experiment {what!r}. Known: heads.")
+    records = study(HeadsConfig(seeds=tuple(range(trials))), progress=progress)
+    for setting in dict.fromkeys(r["setting"] for r in records):
+        for kind in ("source", "target"):
+            chosen = [r for r in records if (r["setting"], r["kind"]) == (setting, kind)]
+            _console().print(f"\n{setting}: {kind} heads, mean of {trials} trials", markup=False)
+            _print_scores(_averaged(chosen))
+    _write_study(out, records)
+
+
+@app.callback(invoke_without_command=True)
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        import bers
+
+        print(bers.__version__)
+        raise typer.Exit
+
+
+def _load(path: str, x: str | None, y: str | None, drop_nonfinite: bool) -> Any:
+    from bers.data.storage import load
+
+    columns = [name.strip() for name in x.split(",")] if x else None
+    return load(path, x=columns, y=y, drop_nonfinite=drop_nonfinite)
+
+
+def _averaged(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One record per head, numbers averaged over trials."""
+    import numpy as np
+
+    means = []
+    for head in dict.fromkeys(r["head"] for r in records):
+        trials = [r for r in records if r["head"] == head]
+        numbers = ("rows", "held_out", "r2", "rmse", "log_density", "coverage")
+        mean = {name: np.mean([r[name] for r in trials], axis=0) for name in numbers}
+        means.append({**trials[0], **mean})
+    return means
+
+
+def _print_scores(records: Sequence[dict[str, Any]]) -> None:
+    from bers.data.checks import printable
+
+    rows = []
+    for r in records:
+        inside = dict(zip(r["levels"], r["coverage"], strict=True))
+        rows.append([
+            printable(r["head"], 30),
+            f"{r['rows']:,.0f}",
+            f"{r['held_out']:,.0f}",
+            f"{r['r2']:.3f}",
+            f"{r['rmse']:.3g}",
+            f"{r['log_density']:.2f}",
+            f"{inside[0.5]:.0%}",
+            f"{inside[0.9]:.0%}",
+        ])  # fmt: skip
+    heads = ["head", "rows", "held out", "R²", "error", "log density"]
+    _print_table([*heads, "50% interval holds", "90% interval holds"], rows)
+
+
+def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for i, name in enumerate(columns):
+        number = all(row[i][:1].isdigit() or row[i][:1] in "-n" for row in rows)
+        table.add_column(name, justify="right" if i > 0 and number else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    _console().print(table)
+
+
+def _write_study(out: Path, records: Sequence[dict[str, Any]]) -> None:
+    import json
+
+    from bers.files import write_atomically
+    from bers.report.figures import draw_calibration
+
+    out.mkdir(parents=True, exist_ok=True)
+    with write_atomically(out / "results.json") as temporary:
+        temporary.write_text(json.dumps(records, indent=1) + "\n")
+    draw_calibration(out / "results.json", out / "calibration.png")
+    _console().print(f"Calibration curves: {out / 'calibration.png'}", markup=False)
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+def _show_warning(message: Warning | str, *where: object, **more: object) -> None:
+    print(f"bers: warning: {message}", file=sys.stderr)

@@ -1,0 +1,98 @@
+"""How well the heads learn the paper's test functions: held-out error and calibration.
+
+Enters: seeds and settings. Leaves: one record per head, ready to be written as JSON. In each
+trial Differential Evolution demonstrates the three source functions; the model is trained on
+four fifths of the rows. Then four targets come one at a time (100 generations on each source
+function again, from another start, and on Rastrigin): each gets a head and 100 more batches.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bers.data.demonstrations import Demonstrations
+from bers.experiments.static import demonstrate
+from bers.model.calibration import LEVELS, HeadScore, score
+from bers.model.config import ModelConfig
+from bers.model.neural_linear import Model, fit, refine
+from bers.problems.functions import RASTRIGIN, SOURCES
+
+HELD_OUT = 0.2
+
+
+@dataclass(frozen=True)
+class HeadsConfig:
+    """One study: every setting of the model with every seed."""
+
+    models: tuple[tuple[str, ModelConfig], ...] = (
+        ("BERS, rate 1e-4", ModelConfig()),
+        ("BERS, rate 1e-3", ModelConfig(learning_rate=1e-3)),
+        ("paper, rate 1e-4", ModelConfig.paper()),
+        ("paper, rate 1e-3", ModelConfig.paper(learning_rate=1e-3)),
+    )
+    """Settings by name."""
+    seeds: tuple[int, ...] = tuple(range(5))
+    """One trial each."""
+    generations: int = 100
+    """Of Differential Evolution on a target (paper: 100 are shown)."""
+    refinements: int = 100
+    """Batches on sources and target together (paper: one per generation)."""
+
+
+def source_split(
+    rng: np.random.Generator,
+) -> tuple[list[Demonstrations], list[Demonstrations]]:
+    """Demonstrations of the three source functions: rows to learn from, rows held out."""
+    halves = [demonstrate(rng, function).split(rng, HELD_OUT) for function in SOURCES]
+    return [kept for kept, _ in halves], [held for _, held in halves]
+
+
+def source_records(
+    model: Model, held_out: list[Demonstrations], **labels: object
+) -> list[dict[str, object]]:
+    """The score of every source head."""
+    return [
+        _record(score(model, i, held), rows=model.rows[i], kind="source", **labels)
+        for i, held in enumerate(held_out)
+    ]
+
+
+def trial(
+    name: str, model_config: ModelConfig, seed: int, *, config: HeadsConfig, progress: bool | None
+) -> Iterator[dict[str, object]]:
+    """All heads of one trial: three sources, then four targets that come later."""
+    rng = np.random.default_rng(seed)
+    kept, held_out = source_split(rng)
+    model = fit(kept, config=model_config, rng=seed, progress=progress)
+    yield from source_records(model, held_out, setting=name, seed=seed)
+    for function in (*SOURCES, RASTRIGIN):
+        run = demonstrate(rng, function, fitness=0.0, max_generations=config.generations)
+        seen, unseen = run.split(rng, HELD_OUT)
+        grown = refine(model, [*kept, seen], batches=config.refinements, progress=False)
+        result = score(grown, len(kept), unseen)
+        yield _record(result, rows=grown.rows[-1], kind="target", setting=name, seed=seed)
+
+
+def study(config: HeadsConfig, *, progress: bool | None = None) -> list[dict[str, object]]:
+    """All trials of all settings."""
+    return [
+        record
+        for name, model_config in config.models
+        for seed in config.seeds
+        for record in trial(name, model_config, seed, config=config, progress=progress)
+    ]
+
+
+def _record(result: HeadScore, *, rows: int, **labels: object) -> dict[str, object]:
+    return {
+        **labels,
+        "head": result.name,
+        "rows": int(rows),
+        "held_out": result.rows,
+        "r2": result.r2,
+        "rmse": result.rmse,
+        "log_density": result.log_density,
+        "levels": LEVELS.round(2).tolist(),
+        "coverage": result.coverage.tolist(),
+    }
