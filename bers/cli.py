@@ -55,6 +55,10 @@ def demo(out: Out = Path("demo-output"), seed: int = 0, progress: Progress = Non
     model = fit(kept, rng=seed, progress=progress)
     records = source_records(model, held_out, setting="BERS", seed=seed)
     _print_scores(records)
+    console.print(
+        "R² and error are on rows the heads have not seen. The last column is calibration: the "
+        "share of those rows inside each head's 50% and 90% intervals."
+    )
     _write_study(out, records)
 
 
@@ -179,11 +183,10 @@ def _print_scores(records: Sequence[dict[str, Any]]) -> None:
             f"{r['r2']:.3f}",
             f"{r['rmse']:.3g}",
             f"{r['log_density']:.2f}",
-            f"{inside[0.5]:.0%}",
-            f"{inside[0.9]:.0%}",
+            f"{inside[0.5]:.0%} and {inside[0.9]:.0%}",
         ])  # fmt: skip
-    heads = ["head", "rows", "held out", "R²", "error", "log density"]
-    _print_table([*heads, "50% interval holds", "90% interval holds"], rows)
+    columns = ["head", "rows", "held out", "R²", "error", "log density"]
+    _print_table([*columns, "50% and 90% hold"], rows)
 
 
 def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

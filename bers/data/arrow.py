@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bers.data.checks import data_error, printable
-from bers.data.columns import Choice
+from bers.data.columns import Choice, is_numeric
 from bers.data.metadata import DTYPES, Stored
 
 _EXACT = 2**53
@@ -56,9 +56,9 @@ def floats(values: Any, name: str, origin: str) -> np.ndarray:
     array([ 1., nan])
     """
     import pyarrow as pa
-    import pyarrow.compute as pc
     import pyarrow.types as t
 
+    pc = _compute()
     kind = values.type
     if t.is_integer(kind) and len(values):
         span = pc.min_max(values).as_py()
@@ -83,9 +83,7 @@ def exact(table: Any, stored: Stored, origin: str) -> np.ndarray:
     >>> exact(pa.table({"a": [1, 2]}), Stored("a", "a", "int64", ()), "t.parquet")
     array([1, 2])
     """
-    import pyarrow.compute as pc
-
-    n = table.num_rows
+    n, pc = table.num_rows, _compute()
     if stored.width == 0:
         return np.empty((n, *stored.shape), DTYPES[stored.dtype])
     values = _chunked(table.column(stored.column))
@@ -137,8 +135,7 @@ def table_columns(
 
 
 def _lists(values: Any, name: str, width: int, origin: str) -> np.ndarray:
-    import pyarrow.compute as pc
-
+    pc = _compute()
     lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False)
     wrong = np.flatnonzero((lengths != width) & ~np.isnan(lengths.astype(np.float64)))
     if len(wrong):
@@ -154,6 +151,13 @@ def _lists(values: Any, name: str, width: int, origin: str) -> np.ndarray:
     return result
 
 
+def _compute() -> Any:
+    # Arrow makes these functions when it is imported, where type checkers cannot see them.
+    import pyarrow.compute
+
+    return pyarrow.compute
+
+
 def _chunked(column: Any) -> Any:
     import pyarrow as pa
 
@@ -167,11 +171,9 @@ def foreign_payload(table: Any, name: str, origin: str) -> np.ndarray:
     >>> foreign_payload(pa.table({"a": [[1, 2], [3, 4]]}), "a", "t.parquet").shape
     (2, 2)
     """
-    import pyarrow.compute as pc
     import pyarrow.types as t
 
-    from bers.data.columns import is_numeric
-
+    pc = _compute()
     values = _chunked(table.column(name))
     kind, n = values.type, len(values)
     if not is_numeric(kind, lists=True) or t.is_decimal(kind):

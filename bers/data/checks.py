@@ -5,7 +5,6 @@ name in errors. Leave: private, read-only, native-endian copies. Features are fl
 float64, labels float64; a payload keeps its type to the bit.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -87,7 +86,7 @@ def numbers(values: Any, what: str, names: Sequence[str] = (), origin: str = "")
     (1, 2)
     """
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        values = values.astype(np.float64).filled(np.nan)
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -146,6 +145,9 @@ def payloads(
     >>> payloads({"done": [True, False]}, 2)["done"]
     array([ True, False])
     """
+    if payload is not None and not isinstance(payload, Mapping):
+        kind = type(payload).__name__
+        raise data_error(f"payload must map names to arrays; got {kind}.", origin)
     kept = {}
     for name, values in (payload or {}).items():
         if not checked_name(name, "a payload name", origin) or "\0" in name:
@@ -264,7 +266,7 @@ def _as_float(array: np.ndarray, dtype: type, names: Iterable[str], origin: str)
 def _not_numbers(array: np.ndarray, what: str, names: Sequence[str]) -> str:
     columns = array[:, None] if array.ndim == 1 else array
     for j in range(columns.shape[1] if columns.ndim == 2 else 0):
-        name = names[j] if j < len(names) else f"{re.sub('^payload ', '', what)} column {j}"
+        name = names[j] if j < len(names) else f"x{j}" if what == "x" else str(j)
         for row, value in enumerate(columns[:, j]):
             if array.dtype.kind != "O" or not isinstance(value, (bool, int, float, np.number)):
                 return (

@@ -134,7 +134,10 @@ def read_table(path: Path, max_bytes: int = MAX_BYTES, kinds: Any = None) -> Any
         # In files of our own an odd word is damage; in others' it may mean a missing value.
         convert = pc.ConvertOptions(column_types=kinds, null_values=[]) if kinds else None
         parse = pc.ParseOptions(newlines_in_values=True)
-        return pc.read_csv(path, parse_options=parse, convert_options=convert)
+        table = pc.read_csv(path, parse_options=parse, convert_options=convert)
+        # Names are decoded only when asked for; a bad one must fail here, not later.
+        table.schema.names  # noqa: B018
+        return table
 
 
 def choose_csv(table: Any, path: Path, x: Any, y: str | None) -> Choice:

@@ -59,7 +59,7 @@ def checked_fields(
 
 
 def _checked_transforms(transforms: Any, origin: str) -> tuple:
-    for transform in transforms:
+    for transform in transforms if isinstance(transforms, (tuple, list)) else [transforms]:
         if type(transform) not in KINDS.values() or not transform.fitted:
             raise data_error(
                 f"transforms must hold fitted transforms; got {printable(repr(transform))}. "

@@ -4,6 +4,7 @@ Enter: a record, or the JSON text of a file. Leave: `Metadata`, checked key by k
 damaged or foreign text is a named error and never a wrong record.
 """
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -107,7 +108,16 @@ def to_json(metadata: Metadata, **more: Any) -> str:
         "transforms": [transform.to_dict() for transform in metadata.transforms],
         "payload": [asdict(part) for part in metadata.payload],
     }
-    return json.dumps({"bers": VERSION, **stored, **more}, sort_keys=True)
+    return sealed_json({"bers": VERSION, **stored, **more})
+
+
+def sealed_json(values: Mapping[str, Any]) -> str:
+    """JSON text that carries its own SHA-256.
+
+    >>> sealed_json({"a": 1})[:20]
+    '{"a": 1, "seal": "f9'
+    """
+    return json.dumps({**values, "seal": _seal(values)}, sort_keys=True)
 
 
 def from_json(text: str | bytes, origin: str, **more: type) -> tuple[Metadata, dict[str, Any]]:
@@ -121,6 +131,8 @@ def from_json(text: str | bytes, origin: str, **more: type) -> tuple[Metadata, d
         stored = json.loads(text)
         if not isinstance(stored, dict) or stored.get("bers") != VERSION:
             raise ValueError(f"it is not of version {VERSION}")
+        if stored.pop("seal", None) != _seal(stored):
+            raise ValueError("its SHA-256 does not match")
         wanted = {"bers", *more, *Metadata.__dataclass_fields__}
         if set(stored) != wanted:
             raise ValueError(f"key {sorted(set(stored) ^ wanted)[0]!r} is missing or unknown")
@@ -158,6 +170,10 @@ def rebuilt(
             f"of {metadata.digest[:12]}). Restore the file from a copy."
         )
     return d
+
+
+def _seal(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _metadata(stored: Mapping[str, Any]) -> Metadata:

@@ -122,6 +122,8 @@ def _checked_directory(archive: zipfile.ZipFile, path: Path, max_bytes: int) -> 
         if info.filename in members:
             raise FileError(f"{path.name}: two members are named {printable(info.filename)!r}.")
         members[info.filename] = info
+        # Each name is stored twice; opening compares them, also of members not read.
+        archive.open(info).close()
     total = sum(info.file_size for info in members.values())
     if total > max_bytes:
         raise FileError(

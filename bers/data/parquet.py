@@ -26,6 +26,9 @@ from bers.errors import BersError, FileError
 MAX_BYTES = 4 << 30
 """Larger than this in memory is refused, unless the caller raises it."""
 
+FIELD_ID, FIRST_ID = "PARQUET:field_id", 0x0BE50000
+"""Columns of our own files are numbered from here: a second sign, should the first be damaged."""
+
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
@@ -136,8 +139,8 @@ def group_blocks(
     skip = 64 if y_only else 0
     if seen != table.rows[group] or (table.own and table.own.groups[group][skip:] != found[skip:]):
         raise FileError(
-            f"{table.path.name}: row group {group} does not hold the rows that were saved. "
-            "Restore the file from a copy."
+            f"{table.path.name}: row group {group} does not hold the rows that were saved. Restore "
+            "it from a copy, or name x=... and y=... to read it as a plain table."
         )
     if waiting is not None:
         yield waiting
@@ -241,13 +244,19 @@ def _batches(table: ParquetTable, group: int, rows: int, y_only: bool) -> Iterat
 
 def _own(footer: Any, schema: Any, path: Path, rows: tuple[int, ...]) -> Metadata | None:
     text = (footer.metadata or {}).get(b"bers")
+    ids = [int((field.metadata or {}).get(FIELD_ID.encode(), -1)) for field in schema]
+    if text is None and any(FIRST_ID <= number < FIRST_ID + len(ids) for number in ids):
+        raise FileError(
+            f"{path.name}: was written by BERS, but its metadata are lost. Restore it from a copy, "
+            "or name x=... and y=... to read it as a plain table."
+        )
     if text is None:
         return None
     own, _ = from_json(text, path.name)
     missing = {*own.x_names, own.y_name} - set(schema.names)
     if missing or own.n != sum(rows) or len(own.groups) != len(rows):
         raise FileError(
-            f"{path.name}: its columns or rows do not match the BERS metadata in it. "
-            "Restore the file from a copy."
+            f"{path.name}: its columns or rows do not match the BERS metadata in it. Restore it "
+            "from a copy, or name x=... and y=... to read it as a plain table."
         )
     return own

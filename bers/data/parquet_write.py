@@ -14,6 +14,7 @@ import numpy as np
 
 from bers.data.arrow import table_columns
 from bers.data.metadata import Metadata, to_json
+from bers.data.parquet import FIELD_ID, FIRST_ID
 from bers.data.seals import content_digest, contiguous_bytes, seal_text
 from bers.files import write_atomically
 
@@ -41,7 +42,12 @@ def write_parquet(
     import pyarrow.parquet as pq
 
     kinds = {name: column.type for name, column in table_columns(*empty, metadata).items()}
-    schema = pa.schema([pa.field(name, kind, nullable=False) for name, kind in kinds.items()])
+    schema = pa.schema(
+        [
+            pa.field(name, kind, nullable=False, metadata={FIELD_ID: str(FIRST_ID + i)})
+            for i, (name, kind) in enumerate(kinds.items())
+        ]
+    )
     arrays = {"x": empty[0], "y": empty[1]}
     arrays |= {f"payload/{name}": values for name, values in empty[2].items()}
     totals, groups, n = {name: hashlib.sha256() for name in arrays}, [], 0

@@ -248,7 +248,7 @@ def _paths(path: Any) -> list[Path]:
 
 
 def _name(path: Any, tables: tuple[ParquetTable, ...]) -> str:
-    stored = {table.own.name if table.own else None for table in tables}
-    if len(stored) == 1 and None not in stored:
+    stored = {table.own.name for table in tables if table.own}
+    if len(stored) == 1 and all(table.own for table in tables):
         return stored.pop()
     return Path(path).stem if isinstance(path, (str, os.PathLike)) else tables[0].path.stem

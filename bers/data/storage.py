@@ -8,7 +8,7 @@ code from a file: no pickle, no environment is built.
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -57,7 +57,7 @@ def load(
     whole(max_bytes, "max_bytes")
     columns = {"x": x, "y": y, "payload": payload}
     common = {"name": name, "drop_nonfinite": drop_nonfinite, "max_bytes": max_bytes}
-    kind = _kind(path)
+    kind, one = _kind(path), cast("str | os.PathLike[str]", path)
     if kind != "parquet" and stream:
         raise ConfigError(f"stream=True is for Parquet; {path} is not. Convert it with save(...).")
     if kind != "minari" and inputs is not None:
@@ -67,9 +67,9 @@ def load(
             raise ConfigError("x, y and payload do not apply to a Minari data set; use inputs=...")
         return minari.load_minari(str(path), inputs=inputs, **common)
     if kind == "npz":
-        return load_npz(path, **columns, **common)
+        return load_npz(one, **columns, **common)
     if kind == "csv":
-        return load_csv(path, **columns, **common)
+        return load_csv(one, **columns, **common)
     if stream is None:
         shards = Shards.open(path, x, y, name, max_bytes=1 << 62)
         stream = _bytes(shards) > STREAM_BYTES
@@ -174,7 +174,8 @@ def _parquet_in_memory(
         if not drop_nonfinite:
             refuse_bad(features, labels, shards.x_names, shards.y_name, table.path.name)
     return Demonstrations.build(
-        *(np.concatenate(values) for values in zip(*rows, strict=True)),
+        np.concatenate([features for features, _ in rows]),
+        np.concatenate([labels for _, labels in rows]),
         shards.name,
         payload=_joined_payload(parts, tables),
         transforms=shards.stored,
@@ -205,6 +206,7 @@ def _save_parquet(source: Demonstrations | Shards, path: Any, rows: int) -> None
     else:
         d, metadata = source, metadata_of(source)
         parts = (d.take(slice(i, i + rows)) for i in range(0, d.n, rows))
-        empty, *_ = ((p.x, p.y, p.payload) for p in [d.take(slice(0, 0))])
+        none = d.take(slice(0, 0))
+        empty = none.x, none.y, none.payload
         blocks = ((part.x, part.y, part.payload) for part in parts)
     write_parquet(path, metadata, empty, blocks)

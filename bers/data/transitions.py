@@ -13,7 +13,14 @@ import numpy as np
 from bers.data.checks import data_error, payloads, whole
 from bers.errors import ConfigError
 
-STEP = ("observation", "action", "reward", "next_observation", "terminated", "truncated")
+STEP: tuple[str, ...] = (
+    "observation",
+    "action",
+    "reward",
+    "next_observation",
+    "terminated",
+    "truncated",
+)
 """The payload of one step, in this order."""
 
 

@@ -1,4 +1,4 @@
-"""Differential Evolution, the base learner for static functions. [Algorithm 2]
+"""Differential Evolution, the base learner for static functions. [Algorithm de]
 
 Enters: a function of one point, bounds, a generator. Leaves: a population that improves, and
 every point that was evaluated on the way. Agents are replaced in place, one after the other.
@@ -6,6 +6,7 @@ every point that was evaluated on the way. Agents are replaced in place, one aft
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import SupportsFloat
 
 import numpy as np
 from jaxtyping import Float64
@@ -50,7 +51,7 @@ class Population:
 
 def start(
     rng: np.random.Generator,
-    fun: Callable[[np.ndarray], float],
+    fun: Callable[[np.ndarray], SupportsFloat],
     low: Float64[np.ndarray, " D"],
     high: Float64[np.ndarray, " D"],
     *,
@@ -66,7 +67,7 @@ def start(
 def generation(
     rng: np.random.Generator,
     agents: Population,
-    fun: Callable[[np.ndarray], float],
+    fun: Callable[[np.ndarray], SupportsFloat],
     low: Float64[np.ndarray, " D"],
     high: Float64[np.ndarray, " D"],
     *,
@@ -87,7 +88,7 @@ def generation(
         cross = rng.random(D) < config.crossover_rate
         cross[rng.integers(D)] = True
         tried[j] = np.where(cross, mutant, x[j])
-        values[j] = fun(tried[j])
+        values[j] = float(fun(tried[j]))
         if values[j] <= f[j]:
             x[j], f[j] = tried[j], values[j]
     return Population(x, f), Population(tried, values)

@@ -18,10 +18,9 @@ from scipy.linalg import lapack
 from scipy.special import gammaln
 
 from bers.errors import ConfigError, DataError, PrecisionWarning
-from bers.model.student import StudentT
+from bers.model.student import Numbers, StudentT
 
 _BLOCK_ROWS = 4096  # 22 columns of this many rows fit a core's cache
-_Numbers = np.ndarray | np.generic  # one head's α is a NumPy scalar, N heads' an array
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -35,8 +34,8 @@ class NIG:
 
     mu: Float64[np.ndarray, "*heads d"]
     U: Float64[np.ndarray, "*heads d d"]
-    alpha: Float64[_Numbers, "*heads"]
-    beta: Float64[_Numbers, "*heads"]
+    alpha: Float64[Numbers, "*heads"]
+    beta: Float64[Numbers, "*heads"]
 
     @property
     def d(self) -> int:
@@ -55,7 +54,7 @@ class NIG:
         return inverse @ np.swapaxes(inverse, -1, -2)
 
     @property
-    def noise(self) -> Float64[_Numbers, "*heads"]:
+    def noise(self) -> Float64[Numbers, "*heads"]:
         """E[σ²] = β / (α − 1); infinite while α ≤ 1, that is, for a head without data."""
         known = self.alpha > 1
         return np.where(known, self.beta / np.where(known, self.alpha - 1, 1.0), np.inf)
@@ -70,7 +69,7 @@ class Summary:
     """All that n rows say about any head: RᵀR = [Φ y]ᵀ[Φ y], R upper triangular."""
 
     R: Float64[np.ndarray, "*heads D D"]
-    n: Int[_Numbers, "*heads"]
+    n: Int[Numbers, "*heads"]
 
 
 def prior(
@@ -174,7 +173,7 @@ def condition(head: NIG, summary: Summary) -> NIG:
         )
     own = np.concatenate([head.U, head.U @ head.mu[..., None]], axis=-1)
     rows = np.concatenate([own, np.broadcast_to(summary.R, (*own.shape[:-2], d + 1, d + 1))], -2)
-    R = _positive_diagonal(np.linalg.qr(rows, mode="r"))
+    R = _positive_diagonal(np.asarray(np.linalg.qr(rows, mode="r")))
     U, z, rho = R[..., :d, :d], R[..., :d, d], R[..., d, d]
     posterior = NIG(
         mu=np.linalg.solve(U, z[..., None])[..., 0],
@@ -186,7 +185,7 @@ def condition(head: NIG, summary: Summary) -> NIG:
     return posterior
 
 
-def log_evidence(prior: NIG, posterior: NIG) -> Float64[_Numbers, "*heads"]:
+def log_evidence(prior: NIG, posterior: NIG) -> Float64[Numbers, "*heads"]:
     """How well the prior foresaw the labels that led to the posterior. [Eq. nig_ll]
 
         log p(y | X) = −(n/2) log 2π + ½ log|Λ⁰| − ½ log|Λ|
@@ -261,7 +260,8 @@ def _absorb(
     R: Float64[np.ndarray, "D D"], rows: Float64[np.ndarray, "n D"]
 ) -> Float64[np.ndarray, "D D"]:
     """The triangular factor of [R; rows], by Householder reflections that skip R's zeros."""
-    R, *_, info = lapack.dtpqrt(0, min(8, R.shape[0]), R, rows)
+    fold = lapack.dtpqrt  # pyright: ignore[reportAttributeAccessIssue]
+    R, *_, info = fold(0, min(8, R.shape[0]), R, rows)
     if info != 0:
         raise DataError(f"LAPACK refused the rows (argument {-info}); check that they are finite.")
     return _positive_diagonal(np.triu(R))
@@ -272,12 +272,12 @@ def _positive_diagonal(R: Float64[np.ndarray, "*heads D D"]) -> Float64[np.ndarr
     return R * sign[..., None]
 
 
-def _half_log_det(head: NIG) -> Float64[_Numbers, "*heads"]:
+def _half_log_det(head: NIG) -> Float64[Numbers, "*heads"]:
     return np.log(np.diagonal(head.U, axis1=-2, axis2=-1)).sum(-1)
 
 
 def _warn_if_imprecise(
-    head: NIG, z: Float64[np.ndarray, "*heads d"], rho: Float64[_Numbers, "*heads"]
+    head: NIG, z: Float64[np.ndarray, "*heads d"], rho: Float64[Numbers, "*heads"]
 ) -> None:
     """Bound the rounding error of μ and β; warn when eight digits cannot be promised.
 

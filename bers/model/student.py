@@ -5,10 +5,17 @@ densities, intervals. Predictions and the marginals of w are both of this family
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
 from scipy import stats
+
+
+if TYPE_CHECKING:
+    Numbers = np.ndarray
+else:
+    Numbers = np.ndarray | np.generic  # NumPy turns an array without axes into a scalar
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,7 @@ class StudentT:
 
     loc: Float[np.ndarray, "*shape"]
     scale: Float[np.ndarray, "*shape"]
-    dof: Float[np.ndarray | np.generic, "..."]
+    dof: Float[Numbers, "..."]
 
     @property
     def mean(self) -> Float[np.ndarray, "*shape"]:

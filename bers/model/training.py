@@ -45,7 +45,9 @@ class TrainState(eqx.Module):
 
 def new_state(encoder: Encoder, *, config: ModelConfig) -> TrainState:
     """An encoder with a fresh optimiser."""
-    return TrainState(encoder, optax.adam(config.learning_rate).init(encoder))
+    return TrainState(
+        encoder, optax.adam(config.learning_rate).init(eqx.filter(encoder, eqx.is_array))
+    )
 
 
 def draw_batches(
@@ -67,14 +69,18 @@ def draw_batches(
         x.append(np.where(mask[..., None], inputs.standardise(rows), 0))
         y.append(np.where(mask, (values - labels[i].loc) / labels[i].scale, 0))
         used.append(mask)
-    stacked = (np.stack(part, axis=1) for part in (x, y))
-    return Batches(*(part.astype(np.float32) for part in stacked), np.stack(used, axis=1))
+    return Batches(
+        x=np.stack(x, axis=1).astype(np.float32, copy=False),
+        y=np.stack(y, axis=1).astype(np.float32, copy=False),
+        used=np.stack(used, axis=1),
+    )
 
 
 def objective(encoder: Encoder, batch: Batches, *, config: ModelConfig) -> Float[Array, ""]:
     """Log evidence per row, less the penalty. [Eq. training]"""
     heads, b, k = batch.x.shape
-    Phi = encoder(batch.x.reshape(heads * b, k)).reshape(heads, b, -1) * batch.used[..., None]
+    x = jnp.asarray(batch.x).reshape(heads * b, k)
+    Phi = encoder(x).reshape(heads, b, -1) * batch.used[..., None]
     Lam0 = jnp.full(Phi.shape[-1], config.weight_precision).at[-1].set(config.bias_precision)
     n = batch.used.sum(axis=1).astype(Phi.dtype)
     evidence = jax.vmap(log_evidence, in_axes=(0, 0, 0, None, None, None))(
@@ -95,7 +101,7 @@ def climb(
         value, slope = jax.value_and_grad(partial(objective, config=config))(state.encoder, batch)
         downhill = jax.tree.map(jnp.negative, slope)
         move, moments = adam.update(downhill, state.moments)
-        return TrainState(optax.apply_updates(state.encoder, move), moments), value
+        return TrainState(eqx.apply_updates(state.encoder, move), moments), value
 
     return jax.lax.scan(step, state, batches)
 

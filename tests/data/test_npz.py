@@ -1,4 +1,5 @@
 import io
+import json
 import zipfile
 
 import numpy as np
@@ -6,6 +7,7 @@ import pytest
 from data_helpers import example, records, same_bits
 from hypothesis import given, settings
 
+from bers.data.metadata import sealed_json
 from bers.data.npz import load_npz, save_npz
 from bers.errors import DataError, FileError
 
@@ -142,22 +144,37 @@ def test_members_given_twice_are_refused(tmp_path):
         load_npz(tmp_path / "d.npz")
 
 
-def test_changed_metadata_is_seen(tmp_path):
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("name", "mallory", "the rows are not those that were saved"),
+        ("x_names", ["a", "b"], "x has 3 columns but x_names has 2"),
+        ("x_names", [1, 2, 3], "must be a string; got int"),
+        ("bers", 2, "it is not of version 1"),
+        ("x_dtype", "object", "'object' is not one of float32, float64"),
+        ("n", -1, "'n' must be of type int"),
+        ("new", 1, "key 'new' is missing or unknown"),
+        ("payload", [], "the rows are not those that were saved"),
+        ("payload", [{"name": "action"}], "a payload entry is incomplete"),
+        ("payload", [3], "metadata in it is damaged"),
+        ("transforms", [{"name": "sqr"}], "Did you mean 'sqrt'"),
+        ("transforms", [{"name": "trim"}], "fitted"),
+    ],
+)
+def test_changed_metadata_is_seen(tmp_path, key, value, message):
     save_npz(example(), tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    for old, new, message in [
-        (b'"alice"', b'"mallory"', "the rows are not those that were saved"),
-        (b'"x_names"', b'"x_nomes"', "metadata in it is damaged .key 'x_names'"),
-        (b'"bers": 1', b'"bers": 2', "it is not of version 1"),
-        (b'"float64"', b'"object"', "'object' is not one of float32, float64"),
-        (b"}", b"", "metadata in it is damaged"),
+    stored = {**json.loads(members["bers.json"]), key: value}
+    unsealed = {k: v for k, v in stored.items() if k != "seal"}
+    for text, expected in [
+        (json.dumps(stored), message if key == "bers" else "its SHA-256 does not match"),
+        (sealed_json(unsealed), message),
     ]:
-        text = members["bers.json"].replace(old, new)
         with zipfile.ZipFile(tmp_path / "c.npz", "w") as archive:
             for name, content in {**members, "bers.json": text}.items():
                 archive.writestr(name, content)
-        with pytest.raises(FileError, match=message):
+        with pytest.raises(FileError, match=expected):
             load_npz(tmp_path / "c.npz")
 
 

@@ -1,0 +1,99 @@
+"""One head on ten million rows in Parquet files: speed, memory, and growth with the rows.
+
+Every pass is a fresh process. Ours reads from disk (or the system's cache of it); the peer,
+scikit-learn's BayesianRidge, has its rows in memory before its clock starts.
+"""
+
+import json
+import tempfile
+from pathlib import Path
+from statistics import median
+
+from resident import available_bytes
+from row import GROWTH, Row, at_most, faster
+from timing import say, script
+
+_SIZES = {"1e4": 10_000, "1e5": 100_000, "1e6": 1_000_000, "1e7": 10_000_000}
+_PEER_SIZES = (10_000_000, 5_000_000, 2_000_000, 1_000_000)
+_PEER_BYTES_PER_ROW = 1000  # measured: X, its copy and its singular vectors
+_RUNS = 3
+_GOAL_GROWTH = {"1e4": 10.0, "1e5": 2.0, "1e6": 1.0, "1e7": 1.25}
+
+
+def rows() -> list[Row]:
+    """Six rows, all from the same files, which are removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="bers-bench-") as folder:
+        for size, n in _SIZES.items():
+            say(f"posterior_stream: writing {size} rows")
+            script("stream_data.py", Path(folder, size), n)
+        runs = {size: [] for size in _SIZES}
+        for i in range(_RUNS):
+            for size in _SIZES:
+                say(f"posterior_stream: {size} rows, run {i + 1} of {_RUNS}")
+                runs[size].append(_ours(Path(folder, size), compare=size == "1e5"))
+        peer, n_peer = _peer(Path(folder, "1e7"))
+    seconds = {size: median(run["seconds"] for run in runs[size]) for size in _SIZES}
+    distance = max(run["distance"] for run in runs["1e5"])
+    if not distance < 1e-9:
+        raise RuntimeError(f"the streamed mu is off by {distance:.1e} on the first 1e5 rows.")
+    return [
+        _speed(seconds["1e7"], peer, n_peer, distance),
+        _memory(max(run["mib"] for run in runs["1e7"]), peer["mib"]),
+        *(_growth(size, seconds) for size in _SIZES),
+    ]
+
+
+def _ours(folder: Path, *, compare: bool) -> dict[str, float]:
+    found = json.loads(script("stream_pass.py", folder, *(["compare"] if compare else [])))
+    if found["rows"] != _SIZES[folder.name]:
+        raise RuntimeError(f"a pass saw {found['rows']} of {_SIZES[folder.name]} rows.")
+    return found
+
+
+def _peer(folder: Path) -> tuple[dict[str, float], int]:
+    """The peer on as many rows as memory holds with ease."""
+    for n in _PEER_SIZES:
+        if n * _PEER_BYTES_PER_ROW < 0.7 * available_bytes() or n == _PEER_SIZES[-1]:
+            break
+    say(f"posterior_stream: BayesianRidge on {n:,} rows")
+    return json.loads(script("stream_sklearn.py", folder, n)), n
+
+
+def _speed(seconds: float, peer: dict[str, float], n_peer: int, distance: float) -> Row:
+    return faster(
+        "posterior_stream",
+        _SIZES["1e7"] / seconds,
+        n_peer / peer["seconds"],
+        peer_name=f"scikit-learn BayesianRidge on {n_peer:,} rows",
+        goal=5,
+        unit="rows per second",
+        note=(
+            "21 features, float64. Ours includes reading and checking Parquet; the peer's rows "
+            f"are in memory already. Streamed mu against a direct solution: {distance:.0e}."
+        ),
+    )
+
+
+def _memory(mib: float, peer_mib: float) -> Row:
+    return at_most(
+        "posterior_memory",
+        mib,
+        1024.0,
+        unit="MiB (less is better; ratio = limit / ours)",
+        note=f"Peak above the loaded interpreter at 1e7 rows. BayesianRidge: {peer_mib:.0f} MiB.",
+    )
+
+
+def _growth(size: str, seconds: dict[str, float]) -> Row:
+    linear = seconds["1e6"] * _SIZES[size] / _SIZES["1e6"]
+    return Row(
+        f"posterior_growth_{size}",
+        seconds[size],
+        linear,
+        "linear from 1e6 rows",
+        seconds[size] / linear,
+        _GOAL_GROWTH[size],
+        GROWTH,
+        "seconds (ratio = time per row over that at 1e6)",
+        f"{_SIZES[size] / seconds[size]:,.0f} rows per second. Opening files weighs on small sets.",
+    )

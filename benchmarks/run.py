@@ -1,0 +1,107 @@
+"""Run all benchmarks, or those named, and write results.json beside this file.
+
+    python benchmarks/run.py [NAME...]
+
+A name is a benchmark (a file here with `rows()`) or one of its rows; a row's benchmark is run
+whole. Entries of other benchmarks in results.json stay as they are.
+"""
+
+import argparse
+import json
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from row import Row
+from timing import say
+
+RESULTS = Path(__file__).with_name("results.json")
+BENCHMARKS = {
+    "pretrain": ("pretrain",),
+    "refine_full": ("refine_full",),
+    "refine_subset": ("refine_subset", "refine_subset_both"),
+    "posterior_stream": (
+        "posterior_stream",
+        "posterior_memory",
+        "posterior_growth_1e4",
+        "posterior_growth_1e5",
+        "posterior_growth_1e6",
+        "posterior_growth_1e7",
+    ),
+    "import_time": ("import_time", "help_time"),
+}
+"""The rows of every benchmark, in the table's order."""
+
+ORDER = [row for rows in BENCHMARKS.values() for row in rows]
+
+
+def chosen(names: list[str]) -> list[str]:
+    """The benchmarks behind the names; all if there are none.
+
+    >>> chosen(["help_time"])
+    ['import_time']
+    """
+    unknown = [name for name in names if name not in BENCHMARKS and name not in ORDER]
+    if unknown:
+        known = ", ".join(dict.fromkeys([*BENCHMARKS, *ORDER]))
+        raise SystemExit(f"there is no benchmark named {', '.join(unknown)}. There are: {known}.")
+    wanted = set(names or BENCHMARKS)
+    return [name for name, rows in BENCHMARKS.items() if wanted & {name, *rows}]
+
+
+def merged(old: list[dict], new: list[dict]) -> list[dict]:
+    """Old entries with the new ones in their place, in the table's order."""
+    entries = {entry["name"]: entry for entry in [*old, *new]}
+    return [entries[name] for name in ORDER if name in entries]
+
+
+def table(rows: list[Row]) -> Table:
+    """What a reader looks at."""
+    made = Table("name", "ours", "peer", "peer's name", "ratio", "goal", "", "unit")
+    for row in rows:
+        sign = {">=": "at least", "<=": "at most"}[row.rule.split()[1]]
+        made.add_row(
+            row.name,
+            f"{row.ours:,.4g}",
+            f"{row.peer:,.4g}",
+            row.peer_name,
+            f"{row.ratio:.2f}",
+            f"{row.rule.split()[0]} {sign} {row.goal:g}",
+            "[green]met[/]" if row.met else "[red]missed[/]",
+            row.unit,
+        )
+    return made
+
+
+def main(names: list[str]) -> None:
+    """Each benchmark's rows are written as soon as they are measured."""
+    measured: list[Row] = []
+    for name in chosen(names):
+        say(f"{name}: starting")
+        rows = import_module(name).rows()
+        strange = {row.name for row in rows} - set(BENCHMARKS[name])
+        if strange:
+            raise RuntimeError(f"{name} made rows that BENCHMARKS does not list: {strange}")
+        old = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+        _write(merged(old, [row.entry() for row in rows]))
+        measured += rows
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(table(measured))
+    for row in measured:
+        console.print(f"{row.name}: {row.note}", markup=False, highlight=False)
+
+
+def _write(entries: list[dict]) -> None:
+    """All or nothing: a run that is stopped leaves the file of before."""
+    draft = RESULTS.with_suffix(".json.part")
+    draft.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
+    os.replace(draft, RESULTS)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks or rows; all if none")
+    main(parser.parse_args().names)

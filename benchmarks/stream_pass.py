@@ -1,0 +1,48 @@
+"""The posterior of one head on all rows under FOLDER, streamed; prints one line of JSON.
+
+Seconds run from opening the files to the posterior. Memory is the peak of resident memory less
+what the interpreter held before, with bers and all that it needs already imported.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+import pyarrow.parquet as pq
+from resident import peak_mib, resident_mib
+from stream_data import FEATURES, NAMES
+
+from bers import Shards
+from bers.model import nig
+
+
+def posterior(folder: str) -> nig.NIG:
+    """Every row once, a block at a time."""
+    summary = nig.empty(FEATURES)
+    for x, y in Shards.open(folder, x=NAMES, y="y").blocks():
+        summary = nig.extend(summary, x, y)
+    return nig.condition(nig.prior(FEATURES), summary)
+
+
+def distance_to_direct(head: nig.NIG, folder: str) -> float:
+    """Largest difference of mu to the normal equations on all rows at once."""
+    table = pq.read_table(folder)
+    x = np.column_stack([table[name].to_numpy() for name in NAMES])
+    direct = np.linalg.solve(np.eye(FEATURES) + x.T @ x, x.T @ table["y"].to_numpy())
+    return float(np.abs(head.mu - direct).max())
+
+
+def main(folder: str, compare: bool) -> None:
+    """Measure, then compare if asked to."""
+    before, start = resident_mib(), time.perf_counter()
+    head = posterior(folder)
+    found = {"seconds": time.perf_counter() - start, "mib": peak_mib() - before}
+    found["rows"] = round(2 * (float(head.alpha) - 1))
+    if compare:
+        found["distance"] = distance_to_direct(head, folder)
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:] == ["compare"])

@@ -1,0 +1,193 @@
+"""The shape of the project, held by tests: layers, two arms, anchors, docstrings."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "bers"
+
+# top to bottom; what stands on one line may be imported from any line above it only
+LAYERS = [
+    {"cli"},
+    {"report", "experiments"},
+    {"integrations"},
+    {"algorithm", "minimize"},
+    {"learners", "trust"},
+    {"reuse", "model"},
+    {"data", "problems"},
+    {"errors", "files", "progress"},
+]
+BAYESIAN_ARM, LEARNING_ARM = {"model", "trust"}, {"reuse", "learners"}
+
+
+def _modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+MODULES = dict(_modules())
+
+
+def _imports(name):
+    """Every module of BERS that a module imports, inside functions too."""
+    tree = ast.parse(MODULES[name].read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name} uses a relative import"
+            for alias in node.names:
+                inner = f"{node.module}.{alias.name}"
+                yield inner if inner in MODULES else str(node.module)
+
+
+GRAPH = {
+    name: {other for other in _imports(name) if other in MODULES and other != "bers"}
+    for name in MODULES
+}
+
+
+def _room(name):
+    """The top-level part of the package a module is in."""
+    return name.split(".")[1]
+
+
+def _layer(name):
+    places = [i for i, layer in enumerate(LAYERS) if _room(name) in layer]
+    assert places, f"{name} is in no layer: add it to LAYERS"
+    return places[0]
+
+
+def test_there_is_something_to_check():
+    assert len(MODULES) > 20
+    assert "bers.model.nig" in GRAPH["bers.model.posteriors"]
+
+
+def test_no_import_cycle():
+    done, path = set(), []
+
+    def visit(name):
+        assert name not in path, f"cycle: {' > '.join([*path, name])}"
+        if name in done:
+            return
+        path.append(name)
+        for other in GRAPH[name]:
+            visit(other)
+        path.pop()
+        done.add(name)
+
+    for name in GRAPH:
+        visit(name)
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "bers"])
+def test_imports_go_down(name):
+    for other in GRAPH[name]:
+        same_room = _room(other) == _room(name)
+        assert same_room or _layer(other) > _layer(name), f"{name} imports {other}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name != "bers"])
+def test_the_two_arms_do_not_know_each_other(name):
+    rooms = {_room(other) for other in GRAPH[name]}
+    if _room(name) in BAYESIAN_ARM:
+        assert not rooms & LEARNING_ARM
+    if _room(name) in LEARNING_ARM:
+        assert not rooms & BAYESIAN_ARM
+    if _room(name) == "problems":
+        assert rooms <= {"problems", "errors"}
+    if _room(name) == "report":
+        assert rooms <= {"report", "data", "errors", "files", "progress"}
+
+
+def test_package_files_are_short_and_two_folders_deep():
+    for name, path in MODULES.items():
+        assert len(path.relative_to(PACKAGE).parts) <= 2, name
+        assert len(path.read_text().splitlines()) <= 350, name
+
+
+def test_every_module_says_what_it_is_for():
+    for name, path in MODULES.items():
+        if path.name == "__init__.py" and name != "bers":
+            assert path.read_text() == "", f"{name} must stay empty"
+            continue
+        text = ast.get_docstring(ast.parse(path.read_text()))
+        assert text, f"{name} has no docstring"
+
+
+def test_every_equation_anchor_resolves_and_is_used():
+    anchor = re.compile(r"\[(?:Eq\.|Algorithm) [a-z0-9_]+\]")
+    used = {a for path in MODULES.values() for a in anchor.findall(path.read_text())}
+    written = re.findall(r"^#+ (\[(?:Eq\.|Algorithm) [a-z0-9_]+\])", _page("equations.md"), re.M)
+    assert used
+    assert used == set(written)
+    assert len(written) == len(set(written))
+
+
+def test_every_setting_and_letter_is_in_the_notation():
+    notation = _page("notation.md")
+    for letter in ("phi", "Phi", "mu", "Lam", "U", "Sigma", "alpha", "beta", "d", "n", "R"):
+        assert f"`{letter}`" in notation, letter
+
+
+def test_public_names_have_docstrings_with_examples():
+    import bers
+
+    for name in bers.__all__:
+        thing = getattr(bers, name)
+        assert thing.__doc__, name
+        assert ">>>" in thing.__doc__, f"{name} has no example"
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'; it has Demonstrations"):
+        importlib.import_module("bers").__getattr__("nothing")
+
+
+def test_importing_bers_is_light_and_changes_nothing_global():
+    program = """
+import sys, warnings, logging, os, random
+before = (list(warnings.filters), logging.root.handlers[:], dict(os.environ), random.getstate())
+import bers
+assert before == (warnings.filters, logging.root.handlers, dict(os.environ), random.getstate())
+heavy = {"jax", "torch", "pyarrow", "minari", "sklearn", "matplotlib", "numpy", "scipy", "rich"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+bers.fit
+import jax
+assert not jax.config.jax_enable_x64
+assert not {"torch", "minari", "sklearn", "matplotlib"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_nothing_unsafe_is_called():
+    banned = re.compile(
+        r"pickle|allow_pickle|torch\.load|joblib\.load|yaml\.load|\beval\(|\bexec\("
+    )
+    for name, path in MODULES.items():
+        code = "\n".join(
+            ast.unparse(node)
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call | ast.Import | ast.ImportFrom)
+        )
+        found = banned.search(code.replace("allow_pickle=False", ""))
+        assert not found, f"{name}: {found}"
+
+
+def test_no_absolute_paths_in_the_tree():
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    pattern = re.compile("/(?:work|root|tmp|home)/[A-Za-z0-9_.-]+")
+    for file in files:
+        path = ROOT / file
+        if path.suffix in {".py", ".md", ".toml", ".yml", ".json", ".txt"} and path.exists():
+            assert not pattern.search(path.read_text()), file
+
+
+def _page(name):
+    return (ROOT / "docs" / name).read_text()

@@ -1,0 +1,99 @@
+"""The command line as a person uses it: in a process of its own."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import bers
+
+
+def run(*arguments, cwd):
+    return subprocess.run(
+        [sys.executable, "-c", "from bers.cli import main; main()", *map(str, arguments)],
+        capture_output=True, text=True, cwd=cwd, check=False, env=None,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    x = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    bers.save(bers.Demonstrations(x, x[:, 0], "alice"), tmp_path / "a.parquet")
+    rows = "\n".join(f"{a!r},{b!r},{a - b!r}" for a, b in x.tolist())
+    (tmp_path / "b.csv").write_text(f"speed,load,reward\n{rows}\n")
+    return tmp_path
+
+
+def test_help_and_version_are_quick_to_find(tmp_path):
+    shown = run("--help", cwd=tmp_path)
+    assert shown.returncode == 0
+    assert all(command in shown.stdout for command in ("demo", "fit", "info", "reproduce"))
+    assert run("--version", cwd=tmp_path).stdout.strip() == bers.__version__
+
+
+def test_info_says_what_is_in_files(files):
+    shown = run("info", "a.parquet", "b.csv", cwd=files)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[1].split() == ["alice", "400", "x0,", "x1", "y", "none"]
+    assert lines[2].split() == ["b", "400", "speed,", "load", "reward", "none"]
+
+
+def test_fit_scores_each_source_and_saves_the_model(files):
+    shown = run("fit", "a.parquet", "b.csv", "--batches", 200, "--learning-rate", "3e-3",
+                "--model", "m.bers", "--no-progress", cwd=files)  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    alice = next(line.split() for line in shown.stdout.splitlines() if line.startswith("alice"))
+    assert alice[1:3] == ["360", "40"]
+    assert float(alice[3]) > 0.95
+    model = bers.load_model(files / "m.bers")
+    assert model.names == ("alice", "b")
+    assert model.rows.tolist() == [400, 400]  # the saved posteriors know all rows
+
+
+def test_the_demo_shows_three_heads_and_a_picture(tmp_path):
+    shown = run("demo", "--out", "here", "--no-progress", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    for name in ("Rosenbrock", "Ackley", "Sphere"):
+        line = next(x for x in shown.stdout.splitlines() if x.startswith(name))
+        assert float(line.split()[3]) >= 0.95
+    assert (tmp_path / "here" / "calibration.png").stat().st_size > 10_000
+    assert len(json.loads((tmp_path / "here" / "results.json").read_text())) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "nowhere.csv"], "nowhere.csv"),
+        (["info", "b.csv", "--y", "rewrad"], "rewrad"),
+        (["fit", "a.parquet", "--batches", "-1"], "batches"),
+        (["reproduce", "everything"], "there is no experiment 'everything'. Known: heads"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(files, arguments, message):
+    shown = run(*arguments, cwd=files)
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert message in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+def test_a_damaged_file_is_named_and_others_are_not_touched(files):
+    whole = (files / "a.parquet").read_bytes()
+    (files / "a.parquet").write_bytes(whole[: len(whole) // 2])
+    shown = run("fit", "b.csv", "a.parquet", cwd=files)
+    assert shown.returncode == 2
+    assert "a.parquet" in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_hostile_names_stay_text(tmp_path):
+    x = np.random.default_rng(0).uniform(-1, 1, (30, 1))
+    name = "[red]evil\x1b[2J\n" + "x" * 5000
+    bers.save(bers.Demonstrations(x, x[:, 0], name), tmp_path / "a.npz")
+    shown = run("info", "a.npz", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "\x1b[2J" not in shown.stdout
+    assert "[red]evil" in shown.stdout

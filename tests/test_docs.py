@@ -1,0 +1,71 @@
+"""Everything that the documents and examples show is run."""
+
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def _blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_on_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {"__name__": "__page__"}
+    for i, block in enumerate(_blocks(page, "python")):
+        exec(compile(block, f"{page.name}, block {i + 1}", "exec"), names)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs(example, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
+
+
+def test_there_are_pages_and_examples():
+    assert len(PAGES) >= 6
+    assert EXAMPLES
+    assert sum(len(_blocks(page, "python")) for page in PAGES) >= 5
+
+
+def test_links_between_pages_resolve():
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_readme_opens_with_the_two_commands():
+    text = (ROOT / "README.md").read_text()
+    assert text.index("make demo") < text.index("make test") < 1500
+
+
+def test_make_knows_the_promised_targets():
+    make = shutil.which("make")
+    for target in ("venv", "demo", "test", "lint", "bench", "reproduce", "docs"):
+        subprocess.run([make, "-n", target], cwd=ROOT, check=True, capture_output=True)
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "index.html").exists()
+
+
+def test_changelog_has_this_version():
+    import bers
+
+    assert re.search(
+        rf"^## \[{re.escape(bers.__version__)}\]", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
