@@ -6,6 +6,7 @@ of all heads go through the encoder in one call, then a loop visits the heads; `
 stacks the heads too, which a careful user might do. Inputs are standardised once, beforehand.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -64,6 +65,7 @@ class TorchModel:
             (encoder.features,), self.config.weight_precision, dtype=torch.float64
         )
         self.Lam0[-1] = self.config.bias_precision
+        self.half_log_det0 = 0.5 * float(torch.log(self.Lam0).sum())
 
     def features(self, x: torch.Tensor) -> torch.Tensor:
         """φ(x) and a constant 1, in float64 for the heads."""
@@ -82,12 +84,13 @@ class TorchModel:
         beta = beta0 + 0.5 * ((residual**2).sum(-1) + (self.Lam0 * mu**2).sum(-1))
         half_log_det = torch.log(torch.diagonal(C, dim1=-2, dim2=-1)).sum(-1)
         constant = (
-            -0.5 * n * np.log(2 * np.pi)
-            + alpha0 * np.log(beta0)
-            + float(torch.lgamma(torch.tensor(alpha, dtype=torch.float64)))
-            - float(torch.lgamma(torch.tensor(alpha0, dtype=torch.float64)))
+            -0.5 * n * math.log(2 * math.pi)
+            + alpha0 * math.log(beta0)
+            + math.lgamma(alpha)
+            - math.lgamma(alpha0)
+            + self.half_log_det0
         )
-        return 0.5 * torch.log(self.Lam0).sum() - half_log_det - alpha * torch.log(beta) + constant
+        return constant - half_log_det - alpha * torch.log(beta)
 
     def objective(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """Log evidence per row of batches (heads, b, k), less the penalty on the weights."""

@@ -30,6 +30,4 @@ best = np.array([[0.85, 0.75]])
 for name in model.names:
     at_best = model.predict(name, best)
     low, high = at_best.interval(0.9)
-    print(
-        f"{name:6s} expects {at_best.mean[0]:+.2f} there (90% between {low[0]:+.2f} and {high[0]:+.2f})"
-    )
+    print(f"{name:6s} expects {at_best.mean[0]:+.2f} there (90%: {low[0]:+.2f} to {high[0]:+.2f})")

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.errors import ConfigError, DataError, FileError
+from bers.errors import DataError, FileError
 
 LARGEST = 1e150
 """Larger values are refused: their squares would overflow further on."""
@@ -217,31 +217,6 @@ def read_only(array: np.ndarray) -> np.ndarray:
     """
     array.flags.writeable = False
     return array
-
-
-def whole(value: Any, what: str, least: int = 1) -> int:
-    """A whole number of at least `least`, or an error that names the setting.
-
-    >>> whole(3, "size")
-    3
-    """
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
-        return int(value)
-    raise ConfigError(f"{what} must be a whole number of at least {least}; got {value!r}.")
-
-
-def generator(rng: Any) -> np.random.Generator:
-    """A NumPy generator, or an error that says how to make one.
-
-    >>> generator(np.random.default_rng(0)) is not None
-    True
-    """
-    if isinstance(rng, np.random.Generator):
-        return rng
-    raise ConfigError(
-        f"rng must be a NumPy Generator; got {type(rng).__name__}. "
-        "Make one with numpy.random.default_rng(seed)."
-    )
 
 
 def _usable(values: np.ndarray) -> np.ndarray:

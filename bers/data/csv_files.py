@@ -66,12 +66,12 @@ def save_csv(d: Demonstrations, path: str | os.PathLike[str]) -> None:
                 f"column name {printable(name)!r} would run as a formula in a spreadsheet. "
                 "Rename the column, or save as .npz or .parquet."
             )
-    # The old second file goes first: it must never stand beside rows it does not describe.
-    sidecar(path).unlink(missing_ok=True)
+    # The second file goes first: should the first then fail, the pair is an error and never a
+    # plain table in which payload would pass for features.
     with write_atomically(path) as temporary:
         pyarrow.csv.write_csv(pa.table(columns), temporary)
-    with write_atomically(sidecar(path)) as temporary:
-        temporary.write_text(to_json(metadata, sha256=file_digest(path)), encoding="utf-8")
+        with write_atomically(sidecar(path)) as second:
+            second.write_text(to_json(metadata, sha256=file_digest(temporary)), encoding="utf-8")
 
 
 def load_csv(

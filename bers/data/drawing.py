@@ -5,11 +5,12 @@ numbers of shape (batches, size) and which slots are in use. A source with fewer
 batch gives each row once and leaves the other slots unused.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from bers.data.checks import generator, whole
+from bers.data.settings import generator, whole
 from bers.errors import ConfigError, DataError
 
 
@@ -32,12 +33,26 @@ def draw_rows(
         order = rng.permuted(np.tile(np.arange(n), (batches, 1)), axis=1)
         rows[:, :n] = order[:, :size]
         return rows, used
-    rows = rng.integers(n, size=(batches, size))
-    repeated = _repeats(rows)
-    while repeated.any():
-        rows[repeated] = rng.integers(n, size=int(repeated.sum()))
-        repeated = _repeats(rows)
-    return rows, used
+    return _without_repeats(lambda count: rng.integers(n, size=count), batches, size), used
+
+
+def draw_parts(
+    rng: np.random.Generator, lengths: np.ndarray, shares: np.ndarray, batches: int, size: int
+) -> np.ndarray:
+    """Draw batches from parts that lie one behind the other: a part by its share, then a row.
+
+    All rows together must be more than `size`, or this would never end.
+
+    >>> draw_parts(np.random.default_rng(0), np.array([5, 50]), np.array([1, 1]), 2, 3).shape
+    (2, 3)
+    """
+    starts, likely = np.cumsum(lengths) - lengths, shares / shares.sum()
+
+    def some(count: int) -> np.ndarray:
+        part = rng.choice(len(lengths), count, p=likely)
+        return starts[part] + rng.integers(lengths[part])
+
+    return _without_repeats(some, batches, size)
 
 
 def draw_batches(
@@ -95,6 +110,16 @@ def row_numbers(rows: Any, n: int) -> np.ndarray:
     wrong = (rows >= n) | (rows < -n)
     if wrong.any():
         raise DataError(f"row {rows[wrong.argmax()]} is out of range; there are {n}.")
+    return rows
+
+
+def _without_repeats(some: Callable[[int], np.ndarray], batches: int, size: int) -> np.ndarray:
+    """Batches of what `some(count)` draws; an entry that its batch has already is drawn again."""
+    rows = some(batches * size).reshape(batches, size)
+    repeated = _repeats(rows)
+    while repeated.any():
+        rows[repeated] = some(int(repeated.sum()))
+        repeated = _repeats(rows)
     return rows
 
 

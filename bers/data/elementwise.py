@@ -113,11 +113,7 @@ class Standardise:
         y = np.asarray(y, np.float64)
         if y.size == 0 or y.max() - y.min() < TINY:
             return replace(self, mean=float(y[0]) if y.size else 0.0, scale=1.0)
-        mean = float(y.mean())
-        largest = np.abs(y - mean).max()
-        # Scaled first: squares of very small or large labels would leave the range of floats.
-        scale = largest * np.sqrt(np.mean(np.square((y - mean) / largest)))
-        return replace(self, mean=mean, scale=float(scale))
+        return replace(self, mean=float(y.mean()), scale=float(y.std()))
 
     def forward(self, y: np.ndarray) -> np.ndarray:
         """(y - mean) / scale."""

@@ -21,7 +21,16 @@ _DEEPEST = 8
 
 @dataclass(frozen=True)
 class SafeFile:
-    """An open HDF5 file and the bytes that may still be read from it."""
+    """An open HDF5 file and the bytes that may still be read from it.
+
+    >>> import h5py, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with h5py.File(f"{folder}/a.hdf5", "w") as made:
+    ...         made["s/b"], made["s/a"] = [[1.0, 2.0]], [3.0]
+    ...     with open_hdf5(Path(folder) / "a.hdf5", 1000) as file:
+    ...         file.array(file.child(file.child(file.root, "s"), "a"))
+    array([3.])
+    """
 
     path: Path
     root: Any
@@ -85,8 +94,13 @@ def read_tree(file: SafeFile, node: Any, space: Any, where: str, depth: int = 0)
 
     `space` is the stored description of what is there, if any.
 
-    >>> callable(read_tree)
-    True
+    >>> import h5py, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with h5py.File(f"{folder}/a.hdf5", "w") as made:
+    ...         made["s/b"], made["s/a"] = [[1.0, 2.0]], [3.0]
+    ...     with open_hdf5(Path(folder) / "a.hdf5", 1000) as file:
+    ...         read_tree(file, file.child(file.root, "s"), None, "s")
+    array([[3., 1., 2.]])
     """
     import h5py
 

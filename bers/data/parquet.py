@@ -32,7 +32,15 @@ FIELD_ID, FIRST_ID = "PARQUET:field_id", 0x0BE50000
 
 @dataclass(frozen=True, eq=False)
 class ParquetTable:
-    """A Parquet file that was opened and not read yet."""
+    """A Parquet file that was opened and not read yet.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     table = open_parquet(f"{folder}/t.parquet")
+    >>> table.n, table.row_bytes
+    (2, 16)
+    """
 
     path: Path
     size: int

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bers.data.checks import whole
 from bers.data.label_checks import TINY, finite_number, known
+from bers.data.settings import whole
 from bers.errors import ConfigError
 
 

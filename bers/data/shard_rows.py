@@ -29,7 +29,16 @@ Group = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Files, and what is done to their rows on the way."""
+    """Files, and what is done to their rows on the way.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> from bers.data.parquet import open_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     table = open_parquet(f"{folder}/t.parquet")
+    ...     [y.tolist() for _, y in Reader((table,), (), False).blocks((0, 0), 10)]
+    [[3.0, 4.0]]
+    """
 
     tables: tuple[ParquetTable, ...]
     pending: tuple[Transform, ...]
@@ -85,7 +94,16 @@ class Reader:
 def counted(
     reader: Reader, groups: Sequence[Group], label: str, show: bool | None, y_only: bool
 ) -> tuple[int, ...]:
-    """Rows that stay in each row group."""
+    """Rows that stay in each row group.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> from bers.data.parquet import open_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     table = open_parquet(f"{folder}/t.parquet")
+    ...     counted(Reader((table,), (), False), [(0, 0)], "counting", False, True)
+    (2,)
+    """
     counts = []
     with progress_bar(label, len(groups), show=show) as advance:
         for group in groups:
@@ -97,7 +115,16 @@ def counted(
 def sampled_labels(
     reader: Reader, groups: Sequence[Group], rows: Sequence[int], most: int = SAMPLE
 ) -> np.ndarray:
-    """All labels where there are few, otherwise a uniform sample, always the same one."""
+    """All labels where there are few, otherwise a uniform sample, always the same one.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> from bers.data.parquet import open_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     table = open_parquet(f"{folder}/t.parquet")
+    ...     sampled_labels(Reader((table,), (), False), [(0, 0)], [2])
+    array([3., 4.])
+    """
     n = sum(rows)
     chosen = np.arange(n)
     if n > most:
@@ -111,21 +138,36 @@ def sampled_labels(
     return np.concatenate(parts)
 
 
-def pooled_groups(rng: np.random.Generator, rows: np.ndarray, size: int) -> np.ndarray:
-    """Row groups for one call of `draw`, large ones more often.
+def pooled_groups(
+    rng: np.random.Generator, rows: np.ndarray, size: int
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Row groups for one call of `draw`, and how many times each was picked.
 
-    >>> sorted(pooled_groups(np.random.default_rng(0), np.array([5, 5]), 4).tolist())
-    [0, 1]
+    A group is picked as often as it has rows. With few groups or few rows all groups are
+    taken, and there is nothing to pick.
+
+    >>> pooled_groups(np.random.default_rng(0), np.array([5, 0, 5]), 4)
+    (array([0, 2]), None)
     """
-    filled = np.flatnonzero(rows)
-    # The smallest of exponential times divided by weight: a draw without replacement by weight.
-    order = filled[np.argsort(rng.exponential(size=len(filled)) / rows[filled])]
-    enough = int(np.searchsorted(np.cumsum(rows[order]), min(rows.sum(), 4 * size))) + 1
-    return order[: max(POOL_GROUPS, enough)]
+    n, filled = rows.sum(), np.flatnonzero(rows)
+    if len(filled) <= POOL_GROUPS or n < 8 * size:
+        return filled, None
+    picked = rng.choice(len(rows), POOL_GROUPS, p=rows / n)
+    while rows[np.unique(picked)].sum() < 4 * size:
+        picked = np.append(picked, rng.choice(len(rows), len(picked), p=rows / n))
+    return np.unique(picked, return_counts=True)
 
 
 def same_columns(tables: Sequence[ParquetTable]) -> None:
-    """Raise where files of one source differ in columns, types or transforms."""
+    """Raise where files of one source differ in columns, types or transforms.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> from bers.data.parquet import open_parquet
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     table = open_parquet(f"{folder}/t.parquet")
+    >>> same_columns([table, table])
+    """
     first = tables[0]
     for table in tables[1:]:
         a, b = first.choice, table.choice

@@ -6,7 +6,7 @@ time, so that memory stays bounded. Label transforms are applied on the way.
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import checked_name, generator, printable, whole
+from bers.data.checks import checked_name, printable
 from bers.data.demonstrations import Demonstrations
-from bers.data.drawing import draw_batches, held_out
+from bers.data.drawing import draw_batches, draw_parts, held_out
 from bers.data.fields import warn_dropped
 from bers.data.parquet import MAX_BYTES, ParquetTable, open_parquet
+from bers.data.settings import generator, whole
 from bers.data.shard_rows import Reader, counted, pooled_groups, same_columns, sampled_labels
 from bers.data.transforms import Chain, Transform, Trim
 from bers.data.trim import FEWEST
@@ -146,16 +147,21 @@ class Shards:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Random batches, as `Demonstrations.draw` gives them.
 
-        A call reads a pool of at most eight row groups, drawn by their number of rows (more
-        only where they are smaller than a batch), and draws rows from the pool. Every row is
-        as likely as any other where row groups are equally large; rows of one call are
-        alike only as far as their row groups are. Shuffle rows before writing them.
+        A call picks eight row groups by their number of rows, more only where they are smaller
+        than a batch, and draws each row from one of those: a group picked, then a row of it.
+        So every row is equally likely, but rows of one call come from few groups: shuffle rows
+        before writing them. With eight groups or fewer the draw is that of `Demonstrations`.
         """
         generator(rng)
-        whole(size, "size")
-        chosen = pooled_groups(rng, np.array(self.rows, np.int64), size)
-        pool = (block for i in chosen for block in self.reader.blocks(self.groups[i], 1 << 20))
-        return draw_batches(rng, *self._joined(pool), batches, size)
+        batches, size = whole(batches, "batches", 0), whole(size, "size")
+        chosen, times = pooled_groups(rng, np.array(self.rows, np.int64), size)
+        parts = [self._joined(self.reader.blocks(self.groups[i], 1 << 20)) for i in chosen]
+        x, y = self._joined(parts)
+        if times is None:
+            return draw_batches(rng, x, y, batches, size)
+        lengths = np.array([len(labels) for _, labels in parts])
+        rows = draw_parts(rng, lengths, times, batches, size)
+        return x[rows], y[rows], np.ones(rows.shape, dtype=bool)
 
     def split(self, rng: np.random.Generator, fraction: float) -> tuple["Shards", "Shards"]:
         """Keep some row groups, hold out about `fraction` of them; no row group is cut."""
@@ -192,7 +198,7 @@ class Shards:
         return Demonstrations.build(x, y, self.name, **heads)
 
     def _joined(
-        self, blocks: Iterator[tuple[np.ndarray, np.ndarray]]
+        self, blocks: Iterable[tuple[np.ndarray, np.ndarray]]
     ) -> tuple[np.ndarray, np.ndarray]:
         empty = np.empty((0, self.dim), self.x_dtype), np.empty(0)
         x, y = zip(empty, *blocks, strict=True)

@@ -34,7 +34,12 @@ __all__ = [
 
 
 class Transform(Protocol):
-    """What all transforms can do."""
+    """What all transforms can do.
+
+    >>> transform: Transform = Sqrt()
+    >>> transform.name, transform.fitted
+    ('sqrt', True)
+    """
 
     name: ClassVar[str]
 

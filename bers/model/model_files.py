@@ -36,10 +36,11 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """
     arrays = _arrays(model)
     about = json.dumps(
-        {"config": model.config.to_dict(), "names": model.names, "batches": model.batches},
-        sort_keys=True,
+        {"config": model.config.to_dict(), "names": model.names, "batches": model.batches}
     )
-    header = {"format": _FORMAT, "about": about, "sha256": digest({**arrays, "about": about})}
+    seal = {"format": _FORMAT, "about": about, "sha256": digest({**arrays, "about": about})}
+    # one key, because safetensors writes several in no fixed order
+    header = {"bers": json.dumps(seal)}
     with write_atomically(path) as temporary:
         save_file(arrays, temporary, metadata=header)
 
@@ -51,7 +52,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         raise FileError(f"there is no model file {path}.")
     try:
         with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
+            header = json.loads((file.metadata() or {}).get("bers", "{}"))
             if header.get("format") != _FORMAT:
                 raise FileError(
                     f"{path} is not a BERS model (format {header.get('format')!r}, wanted "
@@ -63,7 +64,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         return _model(arrays, json.loads(header["about"]))
     except BersError:
         raise
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(
             f"{path} is damaged or not a BERS model: {error}. Save it again."
         ) from error

@@ -11,7 +11,6 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-
 if TYPE_CHECKING:
     Numbers = np.ndarray
 else:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from data_helpers import SAFE_NAMES, example, records, same_bits
@@ -52,6 +54,26 @@ def test_a_changed_file_is_seen(tmp_path):
     sidecar(tmp_path / "a.csv").write_text("{}")
     with pytest.raises(FileError, match=r"a.csv.bers.json: the BERS metadata in it is damaged"):
         load_csv(tmp_path / "a.csv")
+
+
+def test_a_save_that_stops_halfway_is_never_read_as_a_plain_table(tmp_path, monkeypatch):
+    path = tmp_path / "a.csv"
+    for before in (None, example(seed=1)):
+        if before:
+            save_csv(before, path)
+        real = Path.replace
+
+        def stop(self, target, real=real):
+            if Path(target).name == "a.csv":
+                raise OSError("killed")
+            return real(self, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", stop)
+            with pytest.raises(FileError, match=r"cannot write .*a.csv"):
+                save_csv(example(seed=2), path)
+        with pytest.raises(FileError, match=r"a.csv: changed since|there is no file .*a.csv"):
+            load_csv(path)
 
 
 def _foreign(tmp_path, text, **options):

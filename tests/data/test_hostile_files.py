@@ -150,6 +150,17 @@ def test_foreign_parquet_with_damage_raises_nothing_foreign(tmp_path):
         outcome(path, max_bytes=10**7, stream=True)
 
 
+def test_page_checksums_of_foreign_files_are_compared(tmp_path):
+    path, values = tmp_path / "f.parquet", np.arange(100.0)
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    pq.write_table(pa.table({"a": values, "y": values}), path, **options)
+    place = path.read_bytes().index(values.tobytes())
+    for _ in damaged(path, range(place, place + 800, 50), flip):
+        assert outcome(path) is None
+        with pytest.raises(FileError, match=r"f.parquet: cannot be read"):
+            list(load(path, stream=True).blocks())
+
+
 def test_damaged_hdf5_raises_nothing_foreign(tmp_path):
     folder = tmp_path / "h-v0"
     (folder / "data").mkdir(parents=True)

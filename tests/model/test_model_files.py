@@ -62,7 +62,10 @@ def test_foreign_files_are_refused(tmp_path):
     save_file({"w": np.zeros(3)}, path)
     with pytest.raises(FileError, match="is not a BERS model"):
         load_model(path)
-    save_file({"w": np.zeros(3)}, path, metadata={"format": "bers-model-1"})
+    save_file({"w": np.zeros(3)}, path, metadata={"bers": '{"format": "bers-model-1"}'})
+    with pytest.raises(FileError, match="damaged or not a BERS model"):
+        load_model(path)
+    save_file({"w": np.zeros(3)}, path, metadata={"bers": "[]"})
     with pytest.raises(FileError, match="damaged or not a BERS model"):
         load_model(path)
     path.write_text(json.dumps({"hello": 1}))
