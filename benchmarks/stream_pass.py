@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import pyarrow.compute  # noqa: F401  bers imports it when it opens a file
 import pyarrow.parquet as pq
 from resident import peak_mib, resident_mib
 from stream_data import FEATURES, NAMES

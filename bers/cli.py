@@ -127,6 +127,8 @@ def reproduce(
     """Run a long experiment again and draw its pictures."""
     from bers.errors import ConfigError
     from bers.experiments.heads import HeadsConfig, study
+    from bers.files import write_atomically
+    from bers.report.tables import heads_tables
 
     if what != "heads":
         raise ConfigError(f"there is no experiment {what!r}. Known: heads.")
@@ -137,6 +139,8 @@ def reproduce(
             _console().print(f"\n{setting}: {kind} heads, mean of {trials} trials", markup=False)
             _print_scores(_averaged(chosen))
     _write_study(out, records)
+    with write_atomically(out / "tables.md") as temporary:
+        temporary.write_text(heads_tables(records))
 
 
 @app.callback(invoke_without_command=True)

@@ -69,3 +69,20 @@ def test_changelog_has_this_version():
     assert re.search(
         rf"^## \[{re.escape(bers.__version__)}\]", (ROOT / "CHANGELOG.md").read_text(), re.M
     )
+
+
+def test_the_page_of_heads_shows_the_stored_results():
+    from bers.report.figures import read_records
+    from bers.report.tables import heads_tables
+
+    stored = ROOT / "reproductions" / "heads"
+    records = read_records(stored / "results.json")
+    assert heads_tables(records) == (stored / "tables.md").read_text()
+    page = ROOT / "docs" / "heads.md"
+    assert heads_tables(records).strip() in page.read_text()
+    drawn = ROOT / "docs" / "heads-calibration.png"
+    assert drawn.read_bytes() == (stored / "calibration.png").read_bytes()
+    # what the page says in words
+    assert min(r["r2"] for r in records if r["kind"] == "source") >= 0.98
+    later = [r for r in records if r["kind"] == "target" and r["head"] != "Rastrigin"]
+    assert min(r["r2"] for r in later) >= 0.98

@@ -24,7 +24,11 @@ class Sqrt:
     """
 
     name: ClassVar[str] = "sqrt"
-    fitted: ClassVar[bool] = True
+
+    @property
+    def fitted(self) -> bool:
+        """Always: there is nothing to fit."""
+        return True
 
     def fit(self, y: np.ndarray) -> Self:
         """Nothing to fit; the labels are checked."""
@@ -58,7 +62,11 @@ class Log1p:
     """
 
     name: ClassVar[str] = "log1p"
-    fitted: ClassVar[bool] = True
+
+    @property
+    def fitted(self) -> bool:
+        """Always: there is nothing to fit."""
+        return True
 
     def fit(self, y: np.ndarray) -> Self:
         """Nothing to fit; the labels are checked."""

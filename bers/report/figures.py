@@ -62,7 +62,7 @@ def draw_calibration(results: str | os.PathLike[str], picture: str | os.PathLike
     for ax in axes[::columns]:
         ax.set_ylabel("measured share of held-out labels")
     with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=130)
+        figure.savefig(temporary, format="png", dpi=100)
 
 
 def _calibration_panel(ax: Any, records: Sequence[dict[str, Any]]) -> None:

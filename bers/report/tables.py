@@ -1,0 +1,38 @@
+"""Results as Markdown tables, for pages that must not be typed by hand.
+
+Enters: records of the study of heads. Leaves: one table per number, settings down, heads across.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+_NUMBERS = {"r2": ("Held-out R²", "{:.3f}"), "log_density": ("Held-out log density", "{:.2f}")}
+
+
+def heads_tables(records: Sequence[dict[str, Any]]) -> str:
+    """The mean over trials of R² and log density, for every setting and head.
+
+    >>> r = {"setting": "BERS", "kind": "source", "head": "Sphere", "r2": 0.9, "log_density": 1.0}
+    >>> print(heads_tables([r, {**r, "r2": 0.8}]).splitlines()[4])
+    | BERS | 0.850 |
+    """
+    settings = list(dict.fromkeys(r["setting"] for r in records))
+    heads = list(dict.fromkeys((r["kind"], r["head"]) for r in records))
+    lines = []
+    for number, (title, form) in _NUMBERS.items():
+        columns = [f"{head} ({kind})" for kind, head in heads]
+        lines += [f"**{title}**, mean over trials", "", f"| setting | {' | '.join(columns)} |"]
+        lines += ["|---" * (len(columns) + 1) + "|"]
+        for setting in settings:
+            cells = [_mean(records, number, setting, *head) for head in heads]
+            lines += [f"| {setting} | {' | '.join(form.format(cell) for cell in cells)} |"]
+        lines += [""]
+    return "\n".join(lines)
+
+
+def _mean(
+    records: Sequence[dict[str, Any]], number: str, setting: str, kind: str, head: str
+) -> float:
+    wanted = (setting, kind, head)
+    values = [r[number] for r in records if (r["setting"], r["kind"], r["head"]) == wanted]
+    return sum(values) / len(values)
