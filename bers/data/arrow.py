@@ -25,7 +25,8 @@ def rows_of(table: Any, choice: Choice, origin: str) -> tuple[np.ndarray, np.nda
     >>> rows_of(table, Choice((Column("a"),), "y", False), "t.csv")[0].tolist()
     [[1.0], [nan]]
     """
-    x = np.empty((table.num_rows, len(choice.x_names)), choice.x_dtype)
+    # columns lie one after the other, as Arrow has them: filling rows would jump about in memory
+    x = np.empty((table.num_rows, len(choice.x_names)), choice.x_dtype, order="F")
     start = 0
     for column in choice.x:
         values = _chunked(table.column(column.name))

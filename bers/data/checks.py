@@ -191,7 +191,7 @@ def refuse_bad(
 
     >>> refuse_bad(np.ones((2, 1)), np.ones(2), ("x0",), "y")
     """
-    if good_rows(x, y).all():
+    if _in_range(x) and _in_range(y):
         return
     for name, column in [*zip(x_names, x.T, strict=True), (y_name, y)]:
         bad = ~np.isfinite(column)
@@ -217,6 +217,14 @@ def read_only(array: np.ndarray) -> np.ndarray:
     """
     array.flags.writeable = False
     return array
+
+
+def _in_range(values: np.ndarray) -> bool:
+    """Whether all are usable, in two quick passes that make no array."""
+    if values.size == 0:
+        return True
+    limit = LARGEST if values.dtype == np.float64 else float(np.finfo(values.dtype).max)
+    return bool(-limit <= values.min() and values.max() <= limit)
 
 
 def _usable(values: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from bers.data.ahead import ahead
 from bers.data.checks import checked_name, printable
 from bers.data.demonstrations import Demonstrations
 from bers.data.drawing import draw_batches, draw_parts, held_out
@@ -136,11 +137,14 @@ class Shards:
         """
         rows = whole(rows, "rows")
         with progress_bar(f"reading {printable(self.name, 30)}", self.n, show=show) as advance:
-            for group in self.groups:
-                for x, y in self.reader.blocks(group, rows):
-                    if len(y):
-                        yield x, y
-                    advance(len(y))
+            for x, y in ahead(self._read(rows)):
+                if len(y):
+                    yield x, y
+                advance(len(y))
+
+    def _read(self, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for group in self.groups:
+            yield from self.reader.blocks(group, rows)
 
     def draw(
         self, rng: np.random.Generator, batches: int, size: int

@@ -20,7 +20,9 @@ from scipy.special import gammaln
 from bers.errors import ConfigError, DataError, PrecisionWarning
 from bers.model.student import Numbers, StudentT
 
-_BLOCK_ROWS = 4096  # 22 columns of this many rows fit a core's cache
+_CHUNK = 16384  # rows between two merges into the running factor
+_FOLD = 400  # so few rows stay in cache, and OpenBLAS stays in one thread
+_SAFE_CONDITION = 300.0  # up to which a Gram matrix loses less than 1e-10
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -129,8 +131,8 @@ def extend(summary: Summary, Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray,
     rows[:, :-1] = Phi
     rows[:, -1] = y
     R = summary.R
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        R = _absorb(R, rows[start : start + _BLOCK_ROWS])
+    for start in range(0, len(rows), _CHUNK):
+        R = _absorb(R, rows[start : start + _CHUNK])
     return Summary(R, summary.n + len(rows))
 
 
@@ -260,11 +262,38 @@ def _absorb(
     R: Float64[np.ndarray, "D D"], rows: Float64[np.ndarray, "n D"]
 ) -> Float64[np.ndarray, "D D"]:
     """The triangular factor of [R; rows], by Householder reflections that skip R's zeros."""
+    if len(rows) > _FOLD:
+        rows = _compressed(rows)
     fold = lapack.dtpqrt  # pyright: ignore[reportAttributeAccessIssue]
-    R, *_, info = fold(0, min(8, R.shape[0]), R, rows)
-    if info != 0:
-        raise DataError(f"LAPACK refused the rows (argument {-info}); check that they are finite.")
+    for start in range(0, len(rows), _FOLD):
+        R, *_, info = fold(0, min(8, R.shape[0]), R, rows[start : start + _FOLD])
+        if info != 0:
+            raise DataError(f"LAPACK refused the rows (argument {-info}); are they finite?")
     return _positive_diagonal(np.triu(R))
+
+
+def _compressed(rows: Float64[np.ndarray, "n D"]) -> Float64[np.ndarray, "m D"]:
+    """The triangular factor of rows from their Gram matrix, or the rows if that is not safe.
+
+    Three times as fast as reflections, but it squares the condition number, so only columns
+    that are far from collinear go this way.
+    """
+    blocks = (rows[start : start + _FOLD] for start in range(0, len(rows), _FOLD))
+    with np.errstate(over="ignore", invalid="ignore"):
+        gram = sum(block.T @ block for block in blocks)
+    lengths = np.sqrt(np.diagonal(gram))
+    if not np.all((lengths > 1e-100) & (lengths < 1e100)):
+        return rows  # squares that underflow or overflow say nothing
+    try:
+        C = np.linalg.cholesky(gram / np.outer(lengths, lengths)).T
+    except np.linalg.LinAlgError:
+        return rows
+    return C * lengths if _condition(C) < _SAFE_CONDITION else rows
+
+
+def _condition(U: Float64[np.ndarray, "*heads D D"]) -> Float64[Numbers, "*heads"]:
+    inverse = np.linalg.inv(U)
+    return np.linalg.norm(U, 1, axis=(-2, -1)) * np.linalg.norm(inverse, 1, axis=(-2, -1))
 
 
 def _positive_diagonal(R: Float64[np.ndarray, "*heads D D"]) -> Float64[np.ndarray, "*heads D D"]:
@@ -286,7 +315,7 @@ def _warn_if_imprecise(
     """
     lengths = np.linalg.norm(head.U, axis=-2, keepdims=True)
     U = head.U / lengths
-    kappa = np.linalg.norm(U, 1, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(U), 1, axis=(-2, -1))
+    kappa = _condition(U)
     fitted = np.linalg.norm(z, axis=-1)
     tangent = rho / np.where(fitted > 0, fitted, np.inf)
     error_mu = _EPS * kappa * (1 + kappa * tangent)

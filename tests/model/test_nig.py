@@ -160,6 +160,28 @@ def test_more_rows_than_one_block():
     np.testing.assert_allclose(post.beta, beta, rtol=1e-10)
 
 
+@pytest.mark.parametrize("size", [1e-140, 1e-60, 1e140])
+def test_many_rows_of_any_size(size):
+    """Squares of such labels under- or overflow; the factor does not."""
+    Phi, y = _rows(3, n=1000)
+    plain, sized = nig.summarise(Phi, y), nig.summarise(Phi * size, y * size)
+    np.testing.assert_allclose(sized.R / size, plain.R, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kappa", [1e1, 1e3, 1e6, 1e9])
+def test_many_rows_lose_no_more_than_reflections_do(kappa):
+    """The quick way through the Gram matrix is not taken where it would cost digits."""
+    Phi, y = _with_condition(0, kappa, 1e3, n=2000)
+    rows = np.column_stack([Phi, y])
+    exact = np.linalg.qr(rows, mode="r")
+    exact *= np.sign(np.diagonal(exact))[:, None]
+    ours = nig.summarise(Phi, y).R
+    lengths = np.linalg.norm(rows, axis=0)
+    np.testing.assert_allclose(ours / lengths, exact / lengths, rtol=0, atol=1e-11)
+    smallest = np.abs(np.diagonal(ours) - np.diagonal(exact)) / np.diagonal(exact)
+    assert smallest.max() < 1e-14 * max(kappa, 1e4)
+
+
 def test_evidence_is_the_sum_of_one_step_ahead_densities():
     Phi, y = _rows(4, n=25)
     head = nig.prior(5)
