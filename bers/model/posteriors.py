@@ -8,6 +8,7 @@ triangular factor; memory does not grow with the rows.
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import equinox as eqx
 import numpy as np
@@ -22,6 +23,7 @@ from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096
+_SUBSETS: WeakKeyDictionary[Source, dict[int, tuple]] = WeakKeyDictionary()
 _run = eqx.filter_jit(lambda encoder, x: encoder(x))
 
 
@@ -52,15 +54,18 @@ def summarise(encoder: Encoder, source: Source, *, inputs: InputScale) -> nig.Su
     return _absorb(summary, running)
 
 
-def summarise_subset(
-    encoder: Encoder, source: Source, *, inputs: InputScale, subset: int
-) -> nig.Summary:
-    """A fixed random choice of `subset` rows, each counted n / subset times."""
-    if source.n <= subset:
-        return summarise(encoder, source, inputs=inputs)
-    x, y, used = source.draw(np.random.default_rng(source.n), 1, subset)
-    Phi = features(encoder, inputs.standardise(x[used]))
-    return nig.scaled(nig.summarise(Phi, y[used]), source.n)
+def summarise_subsets(
+    encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale, subset: int
+) -> list[nig.Summary]:
+    """A fixed random choice of `subset` rows of each source, each counted n / subset times."""
+    chosen = [_chosen(source, subset) for source in sources]
+    x = np.concatenate([inputs.standardise(rows) for rows, _ in chosen])
+    ends = np.cumsum([len(y) for _, y in chosen])
+    parts = np.split(features(encoder, x), ends[:-1])
+    return [
+        nig.scaled(nig.summarise(Phi, y), source.n)
+        for source, Phi, (_, y) in zip(sources, parts, chosen, strict=True)
+    ]
 
 
 def posteriors(
@@ -75,17 +80,31 @@ def posteriors(
 ) -> Posteriors:
     """Condition every head on its source's rows, or on a random subset of them."""
     priors = nig.stack([scale.prior(encoder.features, config=config) for scale in labels])
-    parts = []
     with progress_bar("posteriors", sum(source.n for source in sources), show=show) as advance:
-        for source in sources:
-            if subset is None:
+        if subset is not None:
+            parts = summarise_subsets(encoder, sources, inputs=inputs, subset=subset)
+        else:
+            parts = []
+            for source in sources:
                 parts.append(summarise(encoder, source, inputs=inputs))
-            else:
-                parts.append(summarise_subset(encoder, source, inputs=inputs, subset=subset))
-            advance(source.n, source=source.name)
+                advance(source.n, source=source.name)
     summary = nig.Summary(np.stack([p.R for p in parts]), np.stack([p.n for p in parts]))
     _warn_of_dead_features(summary)
     return Posteriors(priors, nig.condition(priors, summary), summary.n)
+
+
+def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that speak for a source; drawn once, since a source never changes."""
+    kept = _SUBSETS.setdefault(source, {})
+    if subset not in kept:
+        if source.n <= subset:
+            blocks = [(np.zeros((0, source.dim)), np.zeros(0)), *source.blocks()]
+            x, y = (np.concatenate(part) for part in zip(*blocks, strict=True))
+        else:
+            x, y, used = source.draw(np.random.default_rng(source.n), 1, subset)
+            x, y = x[used], y[used]
+        kept[subset] = x, y
+    return kept[subset]
 
 
 def _cut(rows: np.ndarray) -> Iterator[np.ndarray]:

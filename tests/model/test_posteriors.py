@@ -54,6 +54,13 @@ def test_a_subset_comes_close_and_says_how_close(model, sources):
     )
 
 
+def test_a_subset_of_a_source_without_rows(model, sources):
+    none = Demonstrations(np.zeros((0, 3)), [], "none")
+    part = refine(model, [*sources, none], batches=0, subset=50)
+    assert part.head("none").noise == np.inf
+    assert part.rows.tolist() == [800, 300, 40, 0]
+
+
 def test_a_saturated_encoder_warns_and_returns_the_prior(model, sources):
     encoder = model.state.encoder
     stuck = type(encoder)(
