@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from row import Row, at_most
-from timing import program, say, take_turns
+from timing import Turn, here, program, say, take_turns
 
 _HEAVY = ("jax", "torch", "pyarrow", "minari", "sklearn")
 _LIMIT = 1.0
@@ -19,7 +19,7 @@ def rows() -> list[Row]:
     command = Path(sys.executable).with_name("bers")
     with_help = importlib.util.find_spec("bers.cli") is not None and command.exists()
     if with_help:
-        contenders["help"] = lambda: program([str(command), "--help"])
+        contenders["help"] = here(lambda: program([str(command), "--help"]))
     else:
         say("help_time: skipped, there is no bers/cli.py or no `bers` beside this Python yet")
     seconds = take_turns("import_time", contenders, rounds=9)
@@ -30,13 +30,13 @@ def rows() -> list[Row]:
     return made
 
 
-def _python(code: str):
-    return lambda: program([sys.executable, "-c", code])
+def _python(code: str) -> Turn:
+    return here(lambda: program([sys.executable, "-c", code]))
 
 
 def _import_row(seconds: float, bare: float) -> Row:
     code = f"import bers, sys, json; print(json.dumps([m for m in {_HEAVY} if m in sys.modules]))"
-    loaded = json.loads(_python(code)())
+    loaded = json.loads(program([sys.executable, "-c", code]))
     said = f"loads {', '.join(loaded)}!" if loaded else f"loads none of {', '.join(_HEAVY)}."
     return at_most(
         "import_time",

@@ -1,13 +1,17 @@
 """Pre-training: mini-batches per second on the paper's three sources, against PyTorch."""
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import torch
+from apart import apart
 from row import Row, faster
-from timing import say, take_turns
+from timing import take_turns
 from torch_model import TorchModel
 from torch_threads import faster_of, variants
 
-from bers import ModelConfig, fit, refine
+from bers import Demonstrations, Model, ModelConfig, fit, refine
 from bers.experiments.static import demonstrate
 from bers.problems.functions import SOURCES
 
@@ -16,36 +20,49 @@ _BATCHES, _PEER_BATCHES = 2000, 400
 
 def rows() -> list[Row]:
     """One row. Ours includes the refresh of the posteriors at the end; compiling is excluded."""
-    say("pretrain: demonstrations by Differential Evolution")
-    sources = [demonstrate(np.random.default_rng(i), f) for i, f in enumerate(SOURCES)]
-    model = fit(sources, config=ModelConfig(batches=200))
-    torch.manual_seed(0)
-    loop, batched = TorchModel(model, sources), TorchModel(model, sources, batched=True)
-    seconds = take_turns(
-        "pretrain",
-        {
-            "ours": lambda: refine(model, sources, batches=_BATCHES),
-            **variants("torch", lambda: loop.train(_PEER_BATCHES)),
-            **variants("torch batched", lambda: batched.train(_PEER_BATCHES)),
-        },
-        rounds=5,
-    )
-    peer_name, peer = faster_of("torch", seconds)
-    careful_name, careful = faster_of("torch batched", seconds)
-    ours = _BATCHES / seconds["ours"]
+    makers = {
+        "ours": ours,
+        **variants("torch", partial(peer, batched=False)),
+        **variants("torch, heads stacked", partial(peer, batched=True)),
+    }
+    with apart("pretrain", makers) as turns:
+        seconds = take_turns("pretrain", turns, rounds=7)
+    names = [name for name in seconds if "stacked" not in name]
+    peer_name, slow = faster_of("torch", {name: seconds[name] for name in names})
+    careful_name, careful = faster_of("torch, heads stacked", seconds)
+    rate = _BATCHES / seconds["ours"]
     note = (
-        f"{len(sources)} heads, 64 rows each; {_BATCHES} batches and the posteriors after them. "
-        f"PyTorch with the heads stacked as well ({careful_name}): "
-        f"{_PEER_BATCHES / careful:.0f} per second, ratio {ours * careful / _PEER_BATCHES:.2f}."
+        f"{len(SOURCES)} heads, 64 rows each; {_BATCHES} batches and the posteriors after them. "
+        f"A careful user's PyTorch ({careful_name}) does {_PEER_BATCHES / careful:.0f} per second, "
+        f"ratio {rate * careful / _PEER_BATCHES:.2f}."
     )
     return [
         faster(
             "pretrain",
-            ours,
-            _PEER_BATCHES / peer,
+            rate,
+            _PEER_BATCHES / slow,
             peer_name=peer_name,
             goal=3,
             unit="mini-batches per second",
             note=note,
         )
     ]
+
+
+def ours() -> Callable[[], object]:
+    """Train on for many batches."""
+    model, sources = _start()
+    return lambda: refine(model, sources, batches=_BATCHES)
+
+
+def peer(*, batched: bool) -> Callable[[], object]:
+    """The same in PyTorch; batches cost the same each, so fewer will do."""
+    model, sources = _start()
+    torch.manual_seed(0)
+    twin = TorchModel(model, sources, batched=batched)
+    return lambda: twin.train(_PEER_BATCHES)
+
+
+def _start() -> tuple[Model, list[Demonstrations]]:
+    sources = [demonstrate(np.random.default_rng(i), f) for i, f in enumerate(SOURCES)]
+    return fit(sources, config=ModelConfig(batches=0)), sources

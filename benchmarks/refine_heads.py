@@ -1,22 +1,36 @@
 """What the two refinement benchmarks share: four heads of 6,000 rows with 10 inputs."""
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from torch_model import TorchModel
 
-from bers import Demonstrations, Model, ModelConfig, fit
+from bers import Demonstrations, Model, ModelConfig, fit, refine
 from bers.problems.functions import HIGH, LOW, RASTRIGIN, SOURCES
 
-HEADS, N, INPUTS = 4, 6000, 10
+N, INPUTS = 6000, 10
+ROUNDS, CALLS = 15, 8
 
 
-def heads() -> tuple[Model, list[Demonstrations], TorchModel]:
-    """A model trained for a while, its sources, and the peer with the same weights."""
+def heads() -> tuple[Model, list[Demonstrations]]:
+    """A model trained for a while, and its sources."""
     rng = np.random.default_rng(0)
     sources = []
     for function in (*SOURCES, RASTRIGIN):
         x = rng.uniform(LOW, HIGH, (N, INPUTS))
         sources.append(Demonstrations(x, np.log1p(function(x)), function.name))
-    model = fit(sources, config=ModelConfig(batches=500))
+    return fit(sources, config=ModelConfig(batches=500)), sources
+
+
+def ours(subset: int | None = None) -> Callable[[], object]:
+    """One mini-batch and fresh posteriors."""
+    model, sources = heads()
+    return lambda: refine(model, sources, batches=1, subset=subset)
+
+
+def peer(subset: int | None = None) -> Callable[[], object]:
+    """The same in PyTorch, from the same weights."""
     torch.manual_seed(0)
-    return model, sources, TorchModel(model, sources)
+    twin = TorchModel(*heads())
+    return lambda: twin.refine(subset)

@@ -6,51 +6,45 @@
 
 from functools import partial
 
-from refine_heads import heads
+from apart import apart
+from refine_heads import CALLS, ROUNDS, heads, ours, peer
 from row import Row, faster
 from timing import say, take_turns
 from torch_threads import faster_of, variants
 
-from bers import refine
 from bers.model.neural_linear import subset_error
 
 _SUBSET = 512
+_PEERS = {"refine_subset": "torch on all rows", "refine_subset_both": "torch on 512 rows"}
 
 
 def rows() -> list[Row]:
     """Two rows, one per peer, and what the subset costs in precision."""
-    model, sources, peer_model = heads()
     say("refine_subset: error of the subset")
-    error = subset_error(model, sources, _SUBSET).max()
-    seconds = take_turns(
-        "refine_subset",
-        {
-            "ours": lambda: refine(model, sources, batches=1, subset=_SUBSET),
-            **variants("torch on all rows", peer_model.refine),
-            **variants("torch on 512 rows", partial(peer_model.refine, _SUBSET)),
-        },
-        rounds=5,
-        calls=8,
-    )
+    error = subset_error(*heads(), _SUBSET).max()
+    makers = {
+        "ours": partial(ours, _SUBSET),
+        **variants(_PEERS["refine_subset"], peer),
+        **variants(_PEERS["refine_subset_both"], partial(peer, _SUBSET)),
+    }
+    with apart("refine_subset", makers) as turns:
+        seconds = take_turns("refine_subset", turns, rounds=ROUNDS, calls=CALLS)
     note = (
-        f"4 heads of 6,000 rows; ours refreshes from {_SUBSET} per head. subset_error: at most "
-        f"{error:.3f} of the labels' explained spread over the heads."
+        f"4 heads of 6,000 rows; ours refreshes from {_SUBSET} per head. subset_error, largest of "
+        f"the heads: {error:.3f} of the spread of the posterior mean."
     )
-    made = []
-    for name, peer in (
-        ("refine_subset", "torch on all rows"),
-        ("refine_subset_both", "torch on 512 rows"),
-    ):
-        peer_name, peer_seconds = faster_of(peer, seconds)
-        row = faster(
-            name,
-            1e3 * seconds["ours"],
-            1e3 * peer_seconds,
-            peer_name=peer_name,
-            goal=5,
-            unit="ms (less is better)",
-            note=note,
-            less_is_better=True,
-        )
-        made.append(row)
-    return made
+    return [_row(name, seconds, note) for name in _PEERS]
+
+
+def _row(name: str, seconds: dict[str, float], note: str) -> Row:
+    peer_name, peer_seconds = faster_of(_PEERS[name], seconds)
+    return faster(
+        name,
+        1e3 * seconds["ours"],
+        1e3 * peer_seconds,
+        peer_name=peer_name,
+        goal=5,
+        unit="ms (less is better)",
+        note=note,
+        less_is_better=True,
+    )

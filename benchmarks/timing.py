@@ -8,6 +8,9 @@ from pathlib import Path
 from statistics import median
 
 HERE = Path(__file__).parent
+Turn = Callable[[int], list[float]]
+"""Seconds of each of so many calls."""
+
 _STARTED = time.perf_counter()
 
 
@@ -16,24 +19,25 @@ def say(text: str) -> None:
     print(f"[{time.perf_counter() - _STARTED:5.0f} s] {text}", file=sys.stderr, flush=True)
 
 
+def here(call: Callable[[], object]) -> Turn:
+    """A turn in this process."""
+    return lambda calls: [timed(call) for _ in range(calls)]
+
+
 def take_turns(
-    label: str, contenders: Mapping[str, Callable[[], object]], *, rounds: int, calls: int = 1
+    label: str, contenders: Mapping[str, Turn], *, rounds: int, calls: int = 1
 ) -> dict[str, float]:
     """Median seconds of one call of each contender.
 
-    Every round gives each contender one call that does not count, where calls are short, and
-    `calls` that do; so whatever else the machine is busy with slows all of them alike.
+    In every round each contender has its turn, so whatever else the machine is busy with slows
+    all of them alike. Where calls are short, the first of a turn does not count.
     """
-    for name, call in contenders.items():
-        say(f"{label}: warming up {name}")
-        call()
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    idle = 1 if calls > 1 else 0
     for i in range(rounds):
         say(f"{label}: round {i + 1} of {rounds}")
-        for name, call in contenders.items():
-            if calls > 1:
-                call()  # threads of the one before may still be spinning
-            seconds[name] += [timed(call) for _ in range(calls)]
+        for name, turn in contenders.items():
+            seconds[name] += turn(idle + calls)[idle:]
     return {name: median(values) for name, values in seconds.items()}
 
 

@@ -1,28 +1,20 @@
 """PyTorch with all cores, and with one: small steps are often faster on one."""
 
+import os
 from collections.abc import Callable
+from functools import partial
 
 import torch
+from apart import Maker
 
-ALL = torch.get_num_threads()
-
-
-def on_threads(threads: int, call: Callable[[], object]) -> Callable[[], object]:
-    """The same call on so many threads."""
-
-    def run() -> object:
-        torch.set_num_threads(threads)
-        return call()
-
-    return run
+_COUNTS = sorted({1, os.cpu_count() or 1})
 
 
-def variants(name: str, call: Callable[[], object]) -> dict[str, Callable[[], object]]:
-    """The call on all threads and on one, by name."""
-    made = {f"{name}, 1 thread": on_threads(1, call)}
-    if ALL > 1:
-        made[f"{name}, {ALL} threads"] = on_threads(ALL, call)
-    return made
+def variants(name: str, make: Maker) -> dict[str, Maker]:
+    """The contender on one thread and on as many as there are cores, by name."""
+    return {
+        f"{name}, {n} thread{'s' if n > 1 else ''}": partial(_on_threads, n, make) for n in _COUNTS
+    }
 
 
 def faster_of(name: str, seconds: dict[str, float]) -> tuple[str, float]:
@@ -30,3 +22,9 @@ def faster_of(name: str, seconds: dict[str, float]) -> tuple[str, float]:
     mine = {key: value for key, value in seconds.items() if key.startswith(f"{name}, ")}
     best = min(mine, key=mine.__getitem__)
     return best, mine[best]
+
+
+def _on_threads(n: int, make: Maker) -> Callable[[], object]:
+    call = make()
+    torch.set_num_threads(n)
+    return call

@@ -132,6 +132,10 @@ class Demonstrations:
         for start in range(0, self.n, rows):
             yield self.x[start : start + rows], self.y[start : start + rows]
 
+    def parts(self) -> list["Demonstrations"]:
+        """Sources that together are this one: itself, since it is in one place."""
+        return [self]
+
     def draw(
         self, rng: np.random.Generator, batches: int, size: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.ahead import ahead
 from bers.data.checks import checked_name, printable
 from bers.data.demonstrations import Demonstrations
 from bers.data.drawing import draw_batches, draw_parts, held_out
@@ -137,14 +136,16 @@ class Shards:
         """
         rows = whole(rows, "rows")
         with progress_bar(f"reading {printable(self.name, 30)}", self.n, show=show) as advance:
-            for x, y in ahead(self._read(rows)):
-                if len(y):
-                    yield x, y
-                advance(len(y))
+            for group in self.groups:
+                for x, y in self.reader.blocks(group, rows):
+                    if len(y):
+                        yield x, y
+                    advance(len(y))
 
-    def _read(self, rows: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for group in self.groups:
-            yield from self.reader.blocks(group, rows)
+    def parts(self, most: int = 64) -> list["Shards"]:
+        """At most `most` sources that together are this one, to be read side by side."""
+        places = np.array_split(np.arange(len(self.groups)), min(most, max(len(self.groups), 1)))
+        return [self._take(np.isin(np.arange(len(self.groups)), some)) for some in places]
 
     def draw(
         self, rng: np.random.Generator, batches: int, size: int

@@ -4,7 +4,7 @@
 of a user's own: a database, a message log. Rows are inputs x and labels y.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -34,6 +34,10 @@ class Source(Protocol):
         self, rows: int = ...
     ) -> Iterator[tuple[Float[np.ndarray, "b k"], Float[np.ndarray, " b"]]]:
         """All rows, in order, at most `rows` at a time."""
+        ...
+
+    def parts(self) -> Sequence["Source"]:
+        """Sources that together are this one, and can be streamed side by side."""
         ...
 
     def draw(

@@ -43,7 +43,8 @@ class Model:
     >>> from bers import Demonstrations
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     >>> sources = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, -x[:, 1], "bob")]
-    >>> model = fit(sources, config=ModelConfig(hidden=(8,), latent_dim=4, batches=200))
+    >>> config = ModelConfig(hidden=(8,), latent_dim=4, batches=200, learning_rate=1e-2)
+    >>> model = fit(sources, config=config)
     >>> model
     Model(alice: 200 rows, bob: 200 rows; 2 inputs, 5 features, 200 batches)
     >>> model.predict("bob", [[0.0, 0.5]]).mean.round(1).tolist()

@@ -1,18 +1,20 @@
 """The posteriors of all heads under one encoder, in one streamed pass over the rows.
 
 Enters: an encoder and sources of any size. Leaves: one prior and one posterior per source. Rows
-go through the encoder a block at a time, while the block before is boiled down to its
-triangular factor; memory does not grow with the rows.
+go through the encoder a block at a time and are boiled down to a triangular factor; sources, and
+the parts of a source on disk, are worked on side by side. Memory does not grow with the rows.
 """
 
+import os
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float32, Float64, Int
+from jaxtyping import Float, Float32, Float64, Int
 
 from bers.data.source import Source
 from bers.errors import DataWarning
@@ -22,7 +24,9 @@ from bers.model.encoder import Encoder
 from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 4096  # go through the encoder at once
+_RAW_ROWS = 16384  # are read at once where there is no encoder
+_THREADS = min(os.cpu_count() or 1, 8)
 _SUBSETS: WeakKeyDictionary[Source, dict[int, tuple]] = WeakKeyDictionary()
 _run = eqx.filter_jit(lambda encoder, x: encoder(x))
 
@@ -38,34 +42,46 @@ class Posteriors:
 
 def features(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n D"]:
     """φ of standardised rows, for the heads' float64 algebra."""
-    parts = [np.asarray(_encode(encoder, rows))[: len(rows)] for rows in _cut(x)]
-    return np.concatenate([np.zeros((0, encoder.features)), *parts])
+    starts = range(0, len(x), _BLOCK_ROWS)
+    blocks = [_encode(encoder, x[start : start + _BLOCK_ROWS]) for start in starts]
+    return np.concatenate([np.zeros((0, encoder.features)), *blocks])
 
 
-def summarise(encoder: Encoder, source: Source, *, inputs: InputScale) -> nig.Summary:
-    """All rows of a source as one triangular factor, in one pass."""
-    summary = nig.empty(encoder.features)
-    running = None
-    for x, y in source.blocks():
-        for rows, labels in zip(_cut(x), _cut(y), strict=True):
-            upcoming = _encode(encoder, inputs.standardise(rows)), labels
-            summary = _absorb(summary, running)  # while the encoder runs
-            running = upcoming
-    return _absorb(summary, running)
+def summarise_rows(source: Source) -> nig.Summary:
+    """All rows of a source, its columns taken as the features: no encoder.
+
+    >>> from bers import Demonstrations
+    >>> x = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])  # the last column is the bias
+    >>> summary = summarise_rows(Demonstrations(x, [1.0, 3.0, 5.0], "line"))
+    >>> weak = nig.prior(2, weight_precision=1e-9, bias_precision=1e-9)
+    >>> nig.condition(weak, summary).mu.round(6).tolist()
+    [2.0, 1.0]
+    """
+    return next(_side_by_side([source], source.dim, lambda part: part.blocks(_RAW_ROWS)))
+
+
+def summarise(
+    encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale
+) -> Iterator[nig.Summary]:
+    """All rows of each source as one triangular factor, source by source."""
+
+    def encoded(part: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for x, y in part.blocks(_BLOCK_ROWS):
+            yield _encode(encoder, inputs.standardise(x)), y
+
+    return _side_by_side(sources, encoder.features, encoded)
 
 
 def summarise_subsets(
     encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale, subset: int
-) -> list[nig.Summary]:
+) -> Iterator[nig.Summary]:
     """A fixed random choice of `subset` rows of each source, each counted n / subset times."""
     chosen = [_chosen(source, subset) for source in sources]
     x = np.concatenate([inputs.standardise(rows) for rows, _ in chosen])
     ends = np.cumsum([len(y) for _, y in chosen])
     parts = np.split(features(encoder, x), ends[:-1])
-    return [
-        nig.scaled(nig.summarise(Phi, y), source.n)
-        for source, Phi, (_, y) in zip(sources, parts, chosen, strict=True)
-    ]
+    for source, Phi, (_, y) in zip(sources, parts, chosen, strict=True):
+        yield nig.scaled(nig.summarise(Phi, y), source.n)
 
 
 def posteriors(
@@ -80,17 +96,40 @@ def posteriors(
 ) -> Posteriors:
     """Condition every head on its source's rows, or on a random subset of them."""
     priors = nig.stack([scale.prior(encoder.features, config=config) for scale in labels])
+    if subset is None:
+        summaries = summarise(encoder, sources, inputs=inputs)
+    else:
+        summaries = summarise_subsets(encoder, sources, inputs=inputs, subset=subset)
+    parts = []
     with progress_bar("posteriors", sum(source.n for source in sources), show=show) as advance:
-        if subset is not None:
-            parts = summarise_subsets(encoder, sources, inputs=inputs, subset=subset)
-        else:
-            parts = []
-            for source in sources:
-                parts.append(summarise(encoder, source, inputs=inputs))
-                advance(source.n, source=source.name)
+        for source, part in zip(sources, summaries, strict=True):
+            parts.append(part)
+            advance(source.n, source=source.name)
     summary = nig.Summary(np.stack([p.R for p in parts]), np.stack([p.n for p in parts]))
     _warn_of_dead_features(summary)
     return Posteriors(priors, nig.condition(priors, summary), summary.n)
+
+
+def _side_by_side(
+    sources: Sequence[Source],
+    d: int,
+    rows: Callable[[Source], Iterator[tuple[np.ndarray, np.ndarray]]],
+) -> Iterator[nig.Summary]:
+    """One summary per source, in order, while threads work on the parts of the next ones."""
+
+    def one(part: Source) -> nig.Summary:
+        summary = nig.empty(d)
+        for Phi, y in rows(part):
+            summary = nig.extend(summary, Phi, y)
+        return summary
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        waiting = [[pool.submit(one, part) for part in source.parts()] for source in sources]
+        try:
+            for parts in waiting:
+                yield nig.merge(*(part.result() for part in parts))
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,22 +146,10 @@ def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
     return kept[subset]
 
 
-def _cut(rows: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, len(rows), _BLOCK_ROWS):
-        yield rows[start : start + _BLOCK_ROWS]
-
-
-def _encode(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float32[Array, "m D"]:
-    """Start encoding a block, padded to a power of two: growing data compile a few times only."""
+def _encode(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float[np.ndarray, "n D"]:
+    """φ of one block, padded to a power of two so that growing data compile a few times only."""
     size = max(64, 1 << (len(x) - 1).bit_length())
-    return _run(encoder, np.pad(x, ((0, size - len(x)), (0, 0))))
-
-
-def _absorb(summary: nig.Summary, block: tuple[Array, np.ndarray] | None) -> nig.Summary:
-    if block is None:
-        return summary
-    Phi, y = block
-    return nig.extend(summary, np.asarray(Phi)[: len(y)], y)
+    return np.asarray(_run(encoder, np.pad(x, ((0, size - len(x)), (0, 0)))))[: len(x)]
 
 
 def _warn_of_dead_features(summary: nig.Summary) -> None:

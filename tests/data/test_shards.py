@@ -243,3 +243,17 @@ def test_repr_and_settings(tmp_path):
         s.transformed("sqrt")
     with pytest.raises(FileError, match=r"no Parquet file in"):
         Shards.open([])
+
+
+def test_parts_are_the_whole_in_order(tmp_path):
+    rng = np.random.default_rng(0)
+    for i in range(3):
+        x = rng.standard_normal((100, 2))
+        save(Demonstrations(x, x[:, 0], "a"), tmp_path / f"{i}.parquet", rows_per_group=30)
+    shards = Shards.open(tmp_path)
+    for most in (1, 2, 5, 64):
+        parts = shards.parts(most)
+        assert len(parts) == min(most, 12)
+        assert [part.n for part in parts if part.n == 0] == []
+        x = np.concatenate([x for part in parts for x, _ in part.blocks()])
+        np.testing.assert_array_equal(x, shards.in_memory().x)

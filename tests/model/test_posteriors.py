@@ -47,7 +47,7 @@ def test_a_subset_comes_close_and_says_how_close(model, sources):
         measured = np.sqrt(np.mean((means[0] - means[1]) ** 2)) / np.std(means[0])
         np.testing.assert_allclose(errors[i], measured, rtol=1e-6)
         assert errors[i] < 0.1
-    assert errors[2] == 0  # 40 rows: the subset is all of them
+    assert errors[2] < 1e-6  # 40 rows: the subset is all of them
     np.testing.assert_array_equal(full.heads.alpha, part.heads.alpha)
     np.testing.assert_array_equal(
         part.heads.mu, refine(model, sources, batches=0, subset=200).heads.mu
