@@ -34,10 +34,10 @@ def _process(name: str, make: Maker) -> Iterator[Turn]:
     theirs.close()
 
     def turn(calls: int) -> list[float]:
-        ours.send(calls)
         try:
+            ours.send(calls)
             return ours.recv()
-        except EOFError:
+        except (EOFError, OSError):
             raise RuntimeError(f"{name} stopped; its error is printed above.") from None
 
     try:
