@@ -1,4 +1,4 @@
-"""Run all benchmarks, or those named, and write results.json beside this file.
+"""Run all benchmarks, or those named; write results.json and the table in docs/benchmarks.md.
 
     python benchmarks/run.py [NAME...]
 
@@ -19,12 +19,16 @@ from row import Row
 from timing import say
 
 RESULTS = Path(__file__).with_name("results.json")
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+_BEGIN, _END = "<!-- table -->", "<!-- end of table -->"
 BENCHMARKS = {
     "pretrain": ("pretrain",),
     "refine_full": ("refine_full",),
     "refine_subset": ("refine_subset", "refine_subset_both"),
     "posterior_stream": (
         "posterior_stream",
+        "posterior_files",
+        "posterior_arrays",
         "posterior_memory",
         "posterior_growth_1e4",
         "posterior_growth_1e5",
@@ -95,10 +99,28 @@ def main(names: list[str]) -> None:
 
 
 def _write(entries: list[dict]) -> None:
-    """All or nothing: a run that is stopped leaves the file of before."""
-    draft = RESULTS.with_suffix(".json.part")
-    draft.write_text(json.dumps(entries, indent=2, ensure_ascii=False) + "\n")
-    os.replace(draft, RESULTS)
+    """All or nothing: a run that is stopped leaves the files of before."""
+    pages = {RESULTS: json.dumps(entries, indent=2, ensure_ascii=False) + "\n"}
+    if PAGE.exists():
+        pages[PAGE] = page(PAGE.read_text(), entries)
+    for path, text in pages.items():
+        draft = path.with_name(f"{path.name}.part")
+        draft.write_text(text)
+        os.replace(draft, path)
+
+
+def page(text: str, entries: list[dict]) -> str:
+    """A Markdown page with its table made anew, between two comments."""
+    lines = ["| row | ours | peer | ratio | goal | | what |", "|---|---|---|---|---|---|---|"]
+    for e in entries:
+        sign = {">=": "at least", "<=": "at most"}[e["rule"].split()[1]]
+        lines.append(
+            f"| `{e['name']}` | {e['ours']:,.4g} | {e['peer']:,.4g} ({e['peer_name']}) "
+            f"| {e['ratio']:.2f} | {e['rule'].split()[0]} {sign} {e['goal']:g} "
+            f"| {'met' if e['met'] else 'missed'} | {e['unit']}. {e['note']} |"
+        )
+    before, _, rest = text.partition(_BEGIN)
+    return before + "\n".join([_BEGIN, "", *lines, "", _END]) + rest.partition(_END)[2]
 
 
 if __name__ == "__main__":

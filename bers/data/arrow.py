@@ -73,8 +73,11 @@ def floats(values: Any, name: str, origin: str) -> np.ndarray:
         values = values.cast(pa.uint8())
     if not t.is_float16(kind) and not t.is_float32(kind):
         values = pc.cast(values, pa.float64(), safe=False)
+    values = _chunked(values)
+    if values.null_count == 0 and values.num_chunks == 1:
+        return np.from_dlpack(values.chunk(0))  # to_numpy would import pandas, if it is there
     # Arrow turns a null into NaN itself when a column of floats becomes an array.
-    return _chunked(values).to_numpy()
+    return values.to_numpy()
 
 
 def exact(table: Any, stored: Stored, origin: str) -> np.ndarray:

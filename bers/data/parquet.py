@@ -229,7 +229,11 @@ def _file(table: ParquetTable, pq: Any) -> Any:
             "results from before and after must not be mixed."
         )
     return pq.ParquetFile(
-        table.path, metadata=table.footer, page_checksum_verification=True, pre_buffer=False
+        table.path,
+        metadata=table.footer,
+        page_checksum_verification=True,
+        pre_buffer=False,
+        buffer_size=1 << 18,  # or the columns of a whole row group are fetched at once
     )
 
 
@@ -240,7 +244,10 @@ def _batches(table: ParquetTable, group: int, rows: int, y_only: bool) -> Iterat
     # Not `with reading(...)` around a yield: errors of the caller's own must pass untouched.
     with reading(table.path):
         file = _file(table, pq)
-        batches = file.iter_batches(batch_size=rows, row_groups=[group], columns=wanted)
+        # one thread: parts of a source are read side by side instead
+        batches = file.iter_batches(
+            batch_size=rows, row_groups=[group], columns=wanted, use_threads=False
+        )
     with file:
         while True:
             with reading(table.path):

@@ -127,13 +127,13 @@ def extend(summary: Summary, Phi: Float[np.ndarray, "n d"], y: Float[np.ndarray,
     """Add rows to a summary: one step of a stream."""
     if len(Phi) != len(y):
         raise DataError(f"features have {len(Phi)} rows but labels have {len(y)}; give one each.")
-    rows = np.empty((Phi.shape[0], Phi.shape[1] + 1), order="F")
-    rows[:, :-1] = Phi
-    rows[:, -1] = y
     R = summary.R
-    for start in range(0, len(rows), _CHUNK):
-        R = _absorb(R, rows[start : start + _CHUNK])
-    return Summary(R, summary.n + len(rows))
+    for start in range(0, len(y), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        rows = np.empty((len(y[some]), R.shape[1]), order="F")
+        rows[:, :-1], rows[:, -1] = Phi[some], y[some]
+        R = _absorb(R, rows)
+    return Summary(R, summary.n + len(y))
 
 
 def merge(*summaries: Summary) -> Summary:
@@ -298,7 +298,7 @@ def _condition(U: Float64[np.ndarray, "*heads D D"]) -> Float64[Numbers, "*heads
 
 def _positive_diagonal(R: Float64[np.ndarray, "*heads D D"]) -> Float64[np.ndarray, "*heads D D"]:
     sign = np.where(np.diagonal(R, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
-    return R * sign[..., None]
+    return R * sign[..., None] + 0.0  # no negative zeros
 
 
 def _half_log_det(head: NIG) -> Float64[Numbers, "*heads"]:

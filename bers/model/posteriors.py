@@ -25,7 +25,7 @@ from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096  # go through the encoder at once
-_RAW_ROWS = 32768  # are read at once where there is no encoder
+_RAW_ROWS = 65536  # are read at once where there is no encoder
 _THREADS = min(os.cpu_count() or 1, 8)
 _SUBSETS: WeakKeyDictionary[Source, dict[int, tuple]] = WeakKeyDictionary()
 _run = eqx.filter_jit(lambda encoder, x: encoder(x))

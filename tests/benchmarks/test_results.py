@@ -104,3 +104,8 @@ def test_new_entries_replace_old_ones_and_keep_the_others():
     old = [{"name": "pretrain", "ours": 1}, {"name": "help_time", "ours": 2}]
     new = [{"name": "pretrain", "ours": 3}, {"name": "refine_full", "ours": 4}]
     assert [e["ours"] for e in run.merged(old, new)] == [3, 4, 2]
+
+
+def test_the_page_shows_the_stored_results(entries):
+    shown = run.PAGE.read_text()
+    assert run.page(shown, entries) == shown
