@@ -103,18 +103,30 @@ def info(
     y: Annotated[str | None, typer.Option(help="Label column.")] = None,
 ) -> None:
     """Say what is in files of demonstrations: rows, columns, labels, transforms."""
-    from bers.data.checks import printable
+    import numpy as np
 
-    rows = []
+    from bers.data.checks import printable
+    from bers.data.label_checks import far_labels
+
+    rows, notes = [], []
     for path in source:
         one = _load(path, x, y, False)
         columns = [printable(name, 20) for name in one.x_names]
         some = ", ".join(columns[:6]) + (f", ... ({len(columns)})" if len(columns) > 6 else "")
         transforms = ", ".join(t.name for t in one.transforms) or "none"
-        rows.append(
-            [printable(one.name, 30), f"{one.n:,}", some, printable(one.y_name), transforms]
-        )
-    _print_table(["source", "rows", "inputs", "label", "transforms"], rows)
+        labels = np.concatenate([np.zeros(0), *(block for _, block in one.blocks())])
+        span = f"{labels.min():.4g} to {labels.max():.4g}" if len(labels) else "none"
+        name = printable(one.name, 30)
+        rows.append([name, f"{one.n:,}", some, printable(one.y_name), span, transforms])
+        far = far_labels(labels)
+        if len(far):
+            notes.append(
+                f"{name}: {len(far)} of {one.n:,} labels lie far from the rest, the first in row "
+                f"{far[0]} ({labels[far[0]]:.4g}). Trim them if they are mistakes."
+            )
+    _print_table(["source", "rows", "inputs", "label", "range", "transforms"], rows)
+    for note in notes:
+        _console().print(note, markup=False)
 
 
 @app.command()

@@ -37,8 +37,19 @@ def test_info_says_what_is_in_files(files):
     shown = run("info", "a.parquet", "b.csv", cwd=files)
     assert shown.returncode == 0, shown.stderr
     lines = shown.stdout.splitlines()
-    assert lines[1].split() == ["alice", "400", "x0,", "x1", "y", "none"]
-    assert lines[2].split() == ["b", "400", "speed,", "load", "reward", "none"]
+    assert lines[1].split()[:5] == ["alice", "400", "x0,", "x1", "y"]
+    assert lines[2].split()[:5] == ["b", "400", "speed,", "load", "reward"]
+    low, to, high, transforms = lines[1].split()[5:]
+    assert -1 <= float(low) < -0.9 < 0.9 < float(high) <= 1
+    assert (to, transforms) == ("to", "none")
+
+
+def test_info_flags_a_single_huge_outlier(tmp_path):
+    y = np.random.default_rng(0).standard_normal(50)
+    y[17] = 1e6
+    bers.save(bers.Demonstrations(np.zeros((50, 1)), y, "odd"), tmp_path / "odd.npz")
+    shown = run("info", "odd.npz", cwd=tmp_path).stdout
+    assert "odd: 1 of 50 labels lie far from the rest, the first in row 17 (1e+06)" in shown
 
 
 def test_fit_scores_each_source_and_saves_the_model(files):

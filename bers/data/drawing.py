@@ -5,7 +5,7 @@ numbers of shape (batches, size) and which slots are in use. A source with fewer
 batch gives each row once and leaves the other slots unused.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,26 @@ def draw_batches(
     batch_y = np.zeros(rows.shape, y.dtype)
     batch_x[:, :n], batch_y[:, :n] = x[rows[:, :n]], y[rows[:, :n]]
     return batch_x, batch_y, used
+
+
+def gathered(
+    blocks: Iterable[tuple[np.ndarray, np.ndarray]], rows: np.ndarray, dim: int, dtype: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of these numbers out of a stream, of which no more than a block is kept.
+
+    >>> stream = [(np.ones((2, 1)), np.array([0.0, 1.0])), (np.ones((1, 1)), np.array([2.0]))]
+    >>> gathered(stream, np.array([2, 0, 2]), 1, np.float64)[1]
+    array([2., 0., 2.])
+    """
+    order = np.argsort(rows, kind="stable")
+    wanted, start = rows[order], 0
+    x, y = np.empty((len(rows), dim), dtype), np.empty(len(rows))
+    for block_x, block_y in blocks:
+        first, last = np.searchsorted(wanted, [start, start + len(block_y)])
+        here, places = wanted[first:last] - start, order[first:last]
+        x[places], y[places] = block_x[here], block_y[here]
+        start += len(block_y)
+    return x, y
 
 
 def held_out(rng: np.random.Generator, n: int, fraction: float) -> np.ndarray:

@@ -49,3 +49,16 @@ def finite_number(value: Any, what: str) -> float:
     if not good or not np.isfinite(value):
         raise ConfigError(f"{what} must be a finite number; got {value!r}.")
     return float(value)
+
+
+def far_labels(y: np.ndarray) -> np.ndarray:
+    """Rows whose label lies far from the rest: more than 20 interquartile ranges outside them.
+
+    >>> far_labels(np.array([1.0, 2.0, 3.0, 1e6, 2.5]))
+    array([3])
+    """
+    if len(y) < 4:
+        return np.empty(0, dtype=np.int64)
+    low, high = np.quantile(y, [0.25, 0.75])
+    reach = 20 * (high - low)
+    return np.flatnonzero((y < low - reach) | (y > high + reach))

@@ -16,7 +16,7 @@ import numpy as np
 
 from bers.data.checks import checked_name, printable
 from bers.data.demonstrations import Demonstrations
-from bers.data.drawing import draw_batches, draw_parts, held_out
+from bers.data.drawing import draw_parts, draw_rows, gathered, held_out
 from bers.data.fields import warn_dropped
 from bers.data.parquet import MAX_BYTES, ParquetTable, open_parquet
 from bers.data.settings import generator, whole
@@ -160,13 +160,17 @@ class Shards:
         generator(rng)
         batches, size = whole(batches, "batches", 0), whole(size, "size")
         chosen, times = pooled_groups(rng, np.array(self.rows, np.int64), size)
-        parts = [self._joined(self.reader.blocks(self.groups[i], 1 << 20)) for i in chosen]
-        x, y = self._joined(parts)
+        lengths = np.array([self.rows[i] for i in chosen], np.int64)
         if times is None:
-            return draw_batches(rng, x, y, batches, size)
-        lengths = np.array([len(labels) for _, labels in parts])
-        rows = draw_parts(rng, lengths, times, batches, size)
-        return x[rows], y[rows], np.ones(rows.shape, dtype=bool)
+            rows, used = draw_rows(rng, int(lengths.sum()), batches, size)
+        else:
+            rows = draw_parts(rng, lengths, times, batches, size)
+            used = np.ones(rows.shape, dtype=bool)
+        blocks = (block for i in chosen for block in self.reader.blocks(self.groups[i], 65536))
+        x = np.zeros((*rows.shape, self.dim), self.x_dtype)
+        y = np.zeros(rows.shape)
+        x[used], y[used] = gathered(blocks, rows[used], self.dim, self.x_dtype)
+        return x, y, used
 
     def split(self, rng: np.random.Generator, fraction: float) -> tuple["Shards", "Shards"]:
         """Keep some row groups, hold out about `fraction` of them; no row group is cut."""

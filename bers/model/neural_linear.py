@@ -128,7 +128,7 @@ def fit(
     config = config or ModelConfig()
     rng = np.random.default_rng(rng)
     _check_sources(sources)
-    inputs = input_scale(sources)
+    inputs = input_scale(sources, show=progress)
     state = new_state(new_encoder(rng, sources[0].dim, config=config), config=config)
     blank = nig.prior(state.encoder.features)
     model = Model(state, inputs, config, (), blank, blank, np.zeros(0, int), 0)
@@ -195,7 +195,7 @@ def _train(
     progress: bool | None,
 ) -> Model:
     config, inputs = model.config, model.inputs
-    labels = label_scales(sources, config=config)
+    labels = label_scales(sources, config=config, show=progress)
     kept, stopper = list(sources), None
     if patience is not None:
         halves = [source.split(rng, config.held_out) for source in sources]

@@ -10,6 +10,7 @@ Heads therefore stay in the labels' own units and can be compared.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64
@@ -18,8 +19,10 @@ from bers.data.source import Source
 from bers.errors import DataError
 from bers.model import nig
 from bers.model.config import ModelConfig
+from bers.progress import progress_bar
 
 _ENOUGH_ROWS = 8  # fewer labels say too little about their own spread
+_LABELS: WeakKeyDictionary[Source, "_Moments"] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ class LabelScale:
         )
 
 
-def input_scale(sources: Sequence[Source]) -> InputScale:
-    """Pooled over all rows of all sources, in one streamed pass."""
+def input_scale(sources: Sequence[Source], *, show: bool | None = False) -> InputScale:
+    """Pooled over all rows of all sources, in one streamed pass; labels are measured along."""
     dims = {source.dim for source in sources}
     if len(dims) != 1:
         first, other = sources[0], next(s for s in sources if s.dim != sources[0].dim)
@@ -63,13 +66,20 @@ def input_scale(sources: Sequence[Source]) -> InputScale:
             f"({first.n}, {first.dim}), {other.name!r} has shape ({other.n}, {other.dim})."
         )
     total = _Moments(np.zeros(dims.pop()))
-    for source in sources:
-        for x, _ in source.blocks():
-            total.add(x)
+    with progress_bar("measuring inputs", sum(s.n for s in sources), show=show) as advance:
+        for source in sources:
+            own = _Moments(np.zeros(1))
+            for x, y in source.blocks():
+                total.add(x)
+                own.add(y[:, None])
+                advance(len(y), source=source.name)
+            _LABELS[source] = own
     return InputScale(total.mean, np.where(total.varies, total.spread, 1.0))
 
 
-def label_scales(sources: Sequence[Source], *, config: ModelConfig) -> list[LabelScale]:
+def label_scales(
+    sources: Sequence[Source], *, config: ModelConfig, show: bool | None = False
+) -> list[LabelScale]:
     """Each source's own centre and spread.
 
     A source whose labels are too few or constant takes the median spread of the others, and one
@@ -77,11 +87,7 @@ def label_scales(sources: Sequence[Source], *, config: ModelConfig) -> list[Labe
     """
     if config.labels == "raw":
         return [LabelScale() for _ in sources]
-    moments = []
-    for source in sources:
-        moments.append(_Moments(np.zeros(1)))
-        for _, y in source.blocks():
-            moments[-1].add(y[:, None])
+    moments = [_label_moments(source, show) for source in sources]
     known = [float(m.spread[0]) for m in moments if m.n >= _ENOUGH_ROWS and m.varies[0]]
     centres = [float(m.mean[0]) for m in moments if m.n > 0]
     common = float(np.median(known)) if known else 1.0
@@ -93,6 +99,18 @@ def label_scales(sources: Sequence[Source], *, config: ModelConfig) -> list[Labe
         )
         for m in moments
     ]
+
+
+def _label_moments(source: Source, show: bool | None) -> "_Moments":
+    """Measured once for each source, since a source never changes."""
+    if source not in _LABELS:
+        own = _Moments(np.zeros(1))
+        with progress_bar("measuring labels", source.n, show=show) as advance:
+            for _, y in source.blocks():
+                own.add(y[:, None])
+                advance(len(y), source=source.name)
+        _LABELS[source] = own
+    return _LABELS[source]
 
 
 class _Moments:

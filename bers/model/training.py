@@ -8,7 +8,7 @@ over mini-batches of every head. Batches are drawn on the host, because rows may
 stretch of them is then one compiled scan, during which the host draws the next.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import equinox as eqx
@@ -26,6 +26,7 @@ from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
 _STRETCH = 100  # batches per compiled call
+_DRAWN = 1000  # batches per visit to the sources
 
 
 class Batches(eqx.Module):
@@ -120,15 +121,27 @@ def train(
 ) -> tuple[TrainState, Float[np.ndarray, " batches"]]:
     """Train for `batches` mini-batches, or until `check(encoder, batches_done)` says stop."""
     draw = partial(draw_batches, rng, sources, inputs=inputs, labels=labels, config=config)
-    counts = [min(_STRETCH, batches - start) for start in range(0, batches, _STRETCH)]
+    # a choice of heads holds for one draw, so with many heads a draw must not last long
+    per_draw = _DRAWN if len(sources) <= config.heads_per_batch else _STRETCH
+    stretches = _stretches(draw, batches, per_draw)
     values: list[np.ndarray] = []
+    done = 0
     with progress_bar("training the encoder", batches, show=show) as advance:
-        upcoming = draw(counts[0]) if counts else None
-        for i in range(len(counts)):
+        upcoming = next(stretches, None)
+        while upcoming is not None:
             state, value = climb(state, upcoming, config=config)
-            upcoming = draw(counts[i + 1]) if i + 1 < len(counts) else None  # while the scan runs
+            upcoming = next(stretches, None)  # while the scan runs
             values.append(np.asarray(value))
-            advance(counts[i], evidence=float(values[-1].mean()))
-            if check is not None and check(state.encoder, sum(counts[: i + 1])):
+            done += len(values[-1])
+            advance(len(values[-1]), evidence=float(values[-1].mean()))
+            if check is not None and check(state.encoder, done):
                 break
     return state, np.concatenate(values) if values else np.zeros(0, np.float32)
+
+
+def _stretches(draw: Callable[[int], Batches], batches: int, per_draw: int) -> Iterator[Batches]:
+    """`batches` mini-batches in stretches; drawn many at a time, because disks like that."""
+    for start in range(0, batches, per_draw):
+        drawn = draw(min(per_draw, batches - start))
+        for first in range(0, len(drawn.y), _STRETCH):
+            yield Batches(*(a[first : first + _STRETCH] for a in (drawn.x, drawn.y, drawn.used)))
