@@ -39,7 +39,7 @@ class ModelConfig:
     """Centre and scale each head's prior by its own labels. Paper: raw, labels of order one."""
 
     learning_rate: float = 1e-4
-    """Of Adam (paper: 1e-4, which also gives the best held-out density of those tried)."""
+    """Of Adam (paper: 1e-4, which also gave the best held-out density on the sources)."""
     l2: float = 1e-4
     """Penalty on the encoder's weights, per row of log evidence (paper: 1e-4)."""
     batch_size: int = 64

@@ -61,13 +61,18 @@ def summarise_rows(source: Source) -> nig.Summary:
 
 
 def summarise(
-    encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale
+    encoder: Encoder,
+    sources: Sequence[Source],
+    *,
+    inputs: InputScale,
+    seen: Callable[[int], object] = lambda rows: None,
 ) -> Iterator[nig.Summary]:
-    """All rows of each source as one triangular factor, source by source."""
+    """All rows of each source as one triangular factor; `seen` is told of rows that are done."""
 
     def encoded(part: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for x, y in part.blocks(_BLOCK_ROWS):
             yield _encode(encoder, inputs.standardise(x)), y
+            seen(len(y))
 
     return _side_by_side(sources, encoder.features, encoded)
 
@@ -96,15 +101,11 @@ def posteriors(
 ) -> Posteriors:
     """Condition every head on its source's rows, or on a random subset of them."""
     priors = nig.stack([scale.prior(encoder.features, config=config) for scale in labels])
-    if subset is None:
-        summaries = summarise(encoder, sources, inputs=inputs)
-    else:
-        summaries = summarise_subsets(encoder, sources, inputs=inputs, subset=subset)
-    parts = []
     with progress_bar("posteriors", sum(source.n for source in sources), show=show) as advance:
-        for source, part in zip(sources, summaries, strict=True):
-            parts.append(part)
-            advance(source.n, source=source.name)
+        if subset is None:
+            parts = list(summarise(encoder, sources, inputs=inputs, seen=advance))
+        else:
+            parts = list(summarise_subsets(encoder, sources, inputs=inputs, subset=subset))
     summary = nig.Summary(np.stack([p.R for p in parts]), np.stack([p.n for p in parts]))
     _warn_of_dead_features(summary)
     return Posteriors(priors, nig.condition(priors, summary), summary.n)
