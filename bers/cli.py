@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bers.errors import BersError
+from bers.errors import BersError, ConfigError, FileError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -22,6 +22,7 @@ app = typer.Typer(
     help="Which of several demonstrators should a new task learn from, and how much?",
 )
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder for results and pictures.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same model.")]
 Progress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Bars; by default on a terminal only."),
@@ -39,7 +40,7 @@ def main() -> None:
 
 
 @app.command()
-def demo(out: Out = Path("demo-output"), seed: int = 0, progress: Progress = None) -> None:
+def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = None) -> None:
     """Fit the paper's three test functions; show what each head learned."""
     import numpy as np
 
@@ -47,6 +48,7 @@ def demo(out: Out = Path("demo-output"), seed: int = 0, progress: Progress = Non
     from bers.model.neural_linear import fit
 
     console = _console()
+    _make_folder(out)
     console.print("Three runs of Differential Evolution, one on each test function ...")
     kept, held_out = source_split(np.random.default_rng(seed))
     rows = ", ".join(f"{d.name} {d.n + h.n:,}" for d, h in zip(kept, held_out, strict=True))
@@ -73,7 +75,7 @@ def fit(
     skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
     held_out: Annotated[float, typer.Option(help="Share of rows kept for the scores.")] = 0.1,
     drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
+    seed: Seed = 0,
     progress: Progress = None,
 ) -> None:
     """Train one head per source; show how well each explains rows it has not seen."""
@@ -86,6 +88,8 @@ def fit(
     from bers.model.neural_linear import refine
 
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip, held_out=held_out)
+    if model is not None and (model.is_dir() or not model.absolute().parent.is_dir()):
+        raise ConfigError(f"--model {model} must be a file in a folder that exists.")
     sources = [_load(path, x, y, drop_nonfinite) for path in source]
     rng = np.random.default_rng(seed)
     halves = [one.split(rng, held_out) for one in sources]
@@ -101,16 +105,17 @@ def info(
     source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
     x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
     y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
 ) -> None:
     """Say what is in files of demonstrations: rows, columns, labels, transforms."""
     import numpy as np
 
-    from bers.data.checks import printable
     from bers.data.label_checks import far_labels
+    from bers.text import printable
 
     rows, notes = [], []
     for path in source:
-        one = _load(path, x, y, False)
+        one = _load(path, x, y, drop_nonfinite)
         columns = [printable(name, 20) for name in one.x_names]
         some = ", ".join(columns[:6]) + (f", ... ({len(columns)})" if len(columns) > 6 else "")
         transforms = ", ".join(t.name for t in one.transforms) or "none"
@@ -137,13 +142,13 @@ def reproduce(
     progress: Progress = None,
 ) -> None:
     """Run a long experiment again and draw its pictures."""
-    from bers.errors import ConfigError
     from bers.experiments.heads import HeadsConfig, study
     from bers.files import write_atomically
     from bers.report.tables import heads_tables
 
     if what != "heads":
         raise ConfigError(f"there is no experiment {what!r}. Known: heads.")
+    _make_folder(out)
     records = study(HeadsConfig(seeds=tuple(range(trials))), progress=progress)
     for setting in dict.fromkeys(r["setting"] for r in records):
         for kind in ("source", "target"):
@@ -169,7 +174,11 @@ def _version(
 def _load(path: str, x: str | None, y: str | None, drop_nonfinite: bool) -> Any:
     from bers.data.storage import load
 
-    columns = [name.strip() for name in x.split(",")] if x else None
+    columns = None
+    if x is not None:
+        columns = [name.strip() for name in x.split(",") if name.strip()]
+        if not columns:
+            raise ConfigError("--x names no column. Leave it out, or name columns as in --x a,b.")
     return load(path, x=columns, y=y, drop_nonfinite=drop_nonfinite)
 
 
@@ -187,7 +196,7 @@ def _averaged(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _print_scores(records: Sequence[dict[str, Any]]) -> None:
-    from bers.data.checks import printable
+    from bers.text import printable
 
     rows = []
     for r in records:
@@ -196,7 +205,7 @@ def _print_scores(records: Sequence[dict[str, Any]]) -> None:
             printable(r["head"], 30),
             f"{r['rows']:,.0f}",
             f"{r['held_out']:,.0f}",
-            f"{r['r2']:.3f}",
+            f"{r['r2']:.3f}" if abs(r["r2"]) < 100 else f"{r['r2']:.2g}",
             f"{r['rmse']:.3g}",
             f"{r['log_density']:.2f}",
             f"{inside[0.5]:.0%} and {inside[0.9]:.0%}",
@@ -211,7 +220,7 @@ def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(columns):
-        number = all(row[i][:1].isdigit() or row[i][:1] in "-n" for row in rows)
+        number = all(row[i][:1].isdigit() or row[i][:1] == "-" or row[i] == "nan" for row in rows)
         table.add_column(name, justify="right" if i > 0 and number else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
@@ -224,11 +233,20 @@ def _write_study(out: Path, records: Sequence[dict[str, Any]]) -> None:
     from bers.files import write_atomically
     from bers.report.figures import draw_calibration
 
-    out.mkdir(parents=True, exist_ok=True)
     with write_atomically(out / "results.json") as temporary:
         temporary.write_text(json.dumps(records, indent=1) + "\n")
     draw_calibration(out / "results.json", out / "calibration.png")
     _console().print(f"Calibration curves: {out / 'calibration.png'}", markup=False)
+
+
+def _make_folder(out: Path) -> None:
+    """Before the work, not after it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(
+            f"cannot make the folder {out}: {error.strerror}. Choose another."
+        ) from error
 
 
 def _console() -> Any:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from bers.text import printable
+
 
 @contextmanager
 def progress_bar(
@@ -45,7 +47,7 @@ def progress_bar(
         console=Console(stderr=True),
     )
     with bar:
-        task = bar.add_task(label, total=total, note="")
+        task = bar.add_task(printable(label), total=total, note="")
 
         def advance(amount: float = 1, **columns: object) -> None:
             note = "  ".join(f"{name} {_short(value)}" for name, value in columns.items())
@@ -55,4 +57,4 @@ def progress_bar(
 
 
 def _short(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return f"{value:.4g}" if isinstance(value, float) else printable(str(value), 30)

@@ -1,6 +1,7 @@
 """The shape of the project, held by tests: layers, two arms, anchors, docstrings."""
 
 import ast
+import doctest
 import importlib
 import re
 import subprocess
@@ -21,7 +22,8 @@ LAYERS = [
     {"learners", "trust"},
     {"reuse", "model"},
     {"data", "problems"},
-    {"errors", "files", "progress"},
+    {"files", "progress"},
+    {"errors", "text"},
 ]
 BAYESIAN_ARM, LEARNING_ARM = {"model", "trust"}, {"reuse", "learners"}
 
@@ -104,7 +106,7 @@ def test_the_two_arms_do_not_know_each_other(name):
     if _room(name) == "problems":
         assert rooms <= {"problems", "errors"}
     if _room(name) == "report":
-        assert rooms <= {"report", "data", "errors", "files", "progress"}
+        assert rooms <= {"report", "errors", "files", "progress", "text"}
 
 
 def test_package_files_are_short_and_two_folders_deep():
@@ -120,6 +122,14 @@ def test_every_module_says_what_it_is_for():
             continue
         text = ast.get_docstring(ast.parse(path.read_text()))
         assert text, f"{name} has no docstring"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = importlib.import_module(name)
+    failed, _ = doctest.testmod(module)
+    assert failed == 0, f"{name}: run python -m doctest on it to see"
 
 
 def test_every_equation_anchor_resolves_and_is_used():

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import data_error, printable
+from bers.data.checks import data_error
 from bers.data.columns import Choice, is_numeric
 from bers.data.metadata import DTYPES, Stored
+from bers.text import printable
 
 _EXACT = 2**53
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from bers.errors import DataError, FileError
+from bers.text import printable
 
 LARGEST = 1e150
 """Larger values are refused: their squares would overflow further on."""
@@ -26,18 +27,6 @@ def data_error(message: str, origin: str = "") -> DataError:
     "a.csv: column 'y' is empty."
     """
     return FileError(f"{origin}: {message}") if origin else DataError(message)
-
-
-def printable(text: str, longest: int = 60) -> str:
-    """A name that is safe in a terminal: control characters escaped, the middle of it cut.
-
-    >>> printable("a\\nb")
-    'a\\\\nb'
-    """
-    escaped = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: 2 * longest])
-    if len(escaped) <= longest and len(text) <= 2 * longest:
-        return escaped
-    return f"{escaped[: longest - 3]}..."
 
 
 def checked_name(name: object, what: str = "name", origin: str = "") -> str:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bers.data.checks import printable
 from bers.errors import FileError
+from bers.text import printable
 
 LABEL_NAMES = (
     "y",

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from bers.data.arrow import foreign_payload, rows_of, table_columns
-from bers.data.checks import printable
 from bers.data.columns import Choice, choose
 from bers.data.demonstrations import Demonstrations
 from bers.data.metadata import (
@@ -29,6 +28,7 @@ from bers.data.metadata import (
 from bers.data.parquet import MAX_BYTES, reading
 from bers.errors import DataError, FileError
 from bers.files import file_digest, write_atomically
+from bers.text import printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

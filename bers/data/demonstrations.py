@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import checked_name, printable, read_only, refuse_bad
+from bers.data.checks import checked_name, read_only, refuse_bad
 from bers.data.drawing import draw_batches, held_out, row_numbers
 from bers.data.fields import checked_fields
 from bers.data.seals import content_digest, sealed_array
 from bers.data.settings import whole
 from bers.data.transforms import Transform, fit_and_apply, undo
 from bers.data.transitions import STEP, transition_fields
+from bers.text import printable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import printable
 from bers.errors import ConfigError, FileError
+from bers.text import printable
 
 _DEEPEST = 8
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import printable
 from bers.data.demonstrations import Demonstrations
 from bers.data.hdf5 import SafeFile, open_hdf5, read_tree
 from bers.data.parquet import MAX_BYTES, reading
 from bers.data.transitions import STEP
 from bers.errors import FileError
+from bers.text import printable
 
 _DATA = Path("data") / "main_data.hdf5"
 _LARGEST_JSON = 64 << 20

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import printable
 from bers.data.demonstrations import Demonstrations
 from bers.data.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
 from bers.errors import BersError, FileError
 from bers.files import write_atomically
+from bers.text import printable
 
 _LONGEST_HEADER = 10_000
 _SUSPECT_BYTES, _SUSPECT_RATIO = 64 << 20, 200

@@ -16,12 +16,13 @@ from typing import Any
 import numpy as np
 
 from bers.data.arrow import exact, foreign_payload, labels_of, rows_of
-from bers.data.checks import data_error, printable
+from bers.data.checks import data_error
 from bers.data.columns import Choice, Column, choose
 from bers.data.metadata import DTYPES, Metadata, from_json
 from bers.data.parquet_footer import footer_digest, list_width, refuse_large
 from bers.data.seals import contiguous_bytes
 from bers.errors import BersError, FileError
+from bers.text import printable
 
 MAX_BYTES = 4 << 30
 """Larger than this in memory is refused, unless the caller raises it."""

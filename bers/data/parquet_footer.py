@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bers.data.checks import printable
 from bers.errors import FileError
+from bers.text import printable
 
 
 def _leaves(kind: Any) -> int:

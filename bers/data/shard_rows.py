@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bers.data.checks import good_rows, printable, refuse_bad
+from bers.data.checks import good_rows, refuse_bad
 from bers.data.parquet import ParquetTable, group_blocks
 from bers.data.transforms import Transform, Trim
 from bers.errors import DataWarning, FileError
 from bers.progress import progress_bar
+from bers.text import printable
 
 SAMPLE = 200_000
 """Transforms are fitted on at most this many labels."""

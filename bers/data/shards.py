@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import checked_name, printable
+from bers.data.checks import checked_name
 from bers.data.demonstrations import Demonstrations
 from bers.data.drawing import draw_parts, draw_rows, gathered, held_out
 from bers.data.fields import warn_dropped
@@ -26,6 +26,7 @@ from bers.data.trim import FEWEST
 from bers.errors import DataError, FileError
 from bers.files import digest
 from bers.progress import progress_bar
+from bers.text import printable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

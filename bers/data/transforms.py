@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from bers.data.checks import printable
 from bers.data.elementwise import Log1p, Sqrt, Standardise
 from bers.data.rank_normal import RankNormal
 from bers.data.trim import Trim
 from bers.errors import ConfigError
+from bers.text import printable
 
 __all__ = [
     "Chain",

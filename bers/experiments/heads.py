@@ -7,7 +7,7 @@ function again, from another start, and on Rastrigin): each gets a head and 100 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,11 +51,13 @@ def source_split(
 def source_records(
     model: Model, held_out: list[Demonstrations], **labels: object
 ) -> list[dict[str, object]]:
-    """The score of every source head."""
-    return [
-        _record(score(model, i, held), rows=model.rows[i], kind="source", **labels)
-        for i, held in enumerate(held_out)
-    ]
+    """The score of every source head; not a number where no rows could be held out."""
+    nothing = HeadScore("", 0, *[float("nan")] * 3, np.full(len(LEVELS), np.nan))
+    records = []
+    for i, held in enumerate(held_out):
+        result = score(model, i, held) if held.n else replace(nothing, name=model.names[i])
+        records.append(_record(result, rows=model.rows[i], kind="source", **labels))
+    return records
 
 
 def trial(

@@ -14,6 +14,7 @@ from scipy import stats
 from bers.data.source import Source
 from bers.errors import DataError
 from bers.model.neural_linear import Model
+from bers.model.scaling import Moments
 
 LEVELS = np.linspace(0.05, 0.95, 19)
 """The promised shares at which coverage is measured."""
@@ -51,23 +52,22 @@ def score(model: Model, which: str | int, held_out: Source) -> HeadScore:
     """
     if held_out.n == 0:
         raise DataError("score() needs held-out rows; got none. Split a source first.")
-    labels, errors, densities, transforms = [], [], [], []
+    spread, inside = Moments(np.zeros(1)), np.zeros(len(LEVELS))
+    squares = density = 0.0
     for x, y in held_out.blocks():
         predicted = model.predict(which, x)
-        labels.append(y)
-        errors.append(y - predicted.mean)
-        densities.append(predicted.log_density(y))
-        transforms.append(predicted.cdf(y))
-    y, error = np.concatenate(labels), np.concatenate(errors)
-    spread = np.mean((y - y.mean()) ** 2)
-    mse = np.mean(error**2)
+        spread.add(y[:, None])
+        squares += float(np.sum((y - predicted.mean) ** 2))
+        density += float(np.sum(predicted.log_density(y)))
+        inside += len(y) * coverage(predicted.cdf(y))
+    n, variance = spread.n, float(spread.spread[0]) ** 2
     return HeadScore(
         name=model.names[model.index(which)],
-        rows=len(y),
-        r2=float(1 - mse / spread) if spread > 0 else float("nan"),
-        rmse=float(np.sqrt(mse)),
-        log_density=float(np.concatenate(densities).mean()),
-        coverage=coverage(np.concatenate(transforms)),
+        rows=n,
+        r2=1 - squares / n / variance if variance > 0 else float("nan"),
+        rmse=float(np.sqrt(squares / n)),
+        log_density=density / n,
+        coverage=inside / n,
     )
 
 

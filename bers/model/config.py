@@ -7,7 +7,10 @@ the two differ, the field says why. Values out of range are refused here, by nam
 from dataclasses import dataclass, fields
 from typing import Literal
 
+from bers.data.settings import whole
 from bers.errors import ConfigError
+
+_WHOLE = {"latent_dim": 1, "batch_size": 2, "heads_per_batch": 1, "batches": 0}
 
 
 @dataclass(frozen=True)
@@ -65,17 +68,19 @@ class ModelConfig:
         return cls(**{**printed, **changes})  # pyright: ignore[reportArgumentType]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "hidden", tuple(self.hidden))
-        _require(self, "hidden", all(_whole(u, 1) for u in self.hidden), "whole numbers above 0")
-        for name, least in (("latent_dim", 1), ("batch_size", 2), ("heads_per_batch", 1)):
-            _require(self, name, _whole(getattr(self, name), least), f"at least {least}")
-        _require(self, "batches", _whole(self.batches, 0), "at least 0")
+        units = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
+        units = tuple(whole(unit, "ModelConfig(hidden=...)") for unit in units)
+        object.__setattr__(self, "hidden", units)
+        for name, least in _WHOLE.items():
+            value = whole(getattr(self, name), f"ModelConfig({name}=...)", least)
+            object.__setattr__(self, name, value)
+        if self.patience is not None:
+            whole(self.patience, "ModelConfig(patience=...)")
         for name in ("weight_precision", "bias_precision", "alpha", "beta", "learning_rate"):
             value = getattr(self, name)
             _require(self, name, _number(value) and 0 < value < float("inf"), "finite and above 0")
         _require(self, "l2", _number(self.l2) and 0 <= self.l2 < float("inf"), "0 or above")
         _require(self, "held_out", _number(self.held_out) and 0 < self.held_out < 1, "in (0, 1)")
-        _require(self, "patience", self.patience is None or _whole(self.patience, 1), "1 or more")
         _require(self, "activation", self.activation in ("relu", "tanh"), '"relu" or "tanh"')
         _require(self, "labels", self.labels in ("standardised", "raw"), '"standardised" or "raw"')
         _require(self, "skip", isinstance(self.skip, bool), "True or False")
@@ -94,7 +99,3 @@ def _require(config: ModelConfig, name: str, holds: bool, wanted: str) -> None:
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _whole(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least

@@ -33,23 +33,45 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     """Write a model, so that `load_model` gives back the same bits.
 
     The demonstrations are not in the file, only what was learned of them.
+
+    >>> import tempfile
+    >>> from bers import Demonstrations, ModelConfig, fit
+    >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
+    >>> model = fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, f"{folder}/m.bers")
+    ...     load_model(f"{folder}/m.bers")
+    Model(line: 3 rows; 1 inputs, 3 features, 1 batches)
     """
     arrays = _arrays(model)
     about = json.dumps(
-        {"config": model.config.to_dict(), "names": model.names, "batches": model.batches}
+        {
+            "config": model.config.to_dict(),
+            "names": model.names,
+            "x_names": model.x_names,
+            "batches": model.batches,
+        }
     )
     seal = {"format": _FORMAT, "about": about, "sha256": digest({**arrays, "about": about})}
     # one key, because safetensors writes several in no fixed order
     header = {"bers": json.dumps(seal)}
     with write_atomically(path) as temporary:
-        save_file(arrays, temporary, metadata=header)
+        try:
+            save_file(arrays, temporary, metadata=header)
+        except SafetensorError as error:
+            raise OSError(str(error)) from error
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model that `save_model` wrote; damaged and foreign files are refused."""
+    """Read a model that `save_model` wrote; damaged and foreign files are refused.
+
+    >>> load_model("nowhere.bers")
+    Traceback (most recent call last):
+    bers.errors.FileError: there is no model file nowhere.bers. Check the path.
+    """
     path = Path(path)
     if not path.is_file():
-        raise FileError(f"there is no model file {path}.")
+        raise FileError(f"there is no model file {path}. Check the path.")
     try:
         with safe_open(path, framework="numpy") as file:
             header = json.loads((file.metadata() or {}).get("bers", "{}"))
@@ -97,6 +119,7 @@ def _model(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:
         inputs=InputScale(arrays["inputs.mean"], arrays["inputs.spread"]),
         config=config,
         names=tuple(about["names"]),
+        x_names=tuple(about["x_names"]),
         priors=heads["priors"],
         heads=heads["heads"],
         rows=arrays["rows"],

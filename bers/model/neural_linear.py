@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int
 from numpy.typing import ArrayLike
 
+from bers.data.checks import numbers, refuse_bad
 from bers.data.source import Source
 from bers.errors import ConfigError, DataError
 from bers.model import nig
@@ -22,9 +23,10 @@ from bers.model.config import ModelConfig
 from bers.model.early_stopping import EarlyStopping
 from bers.model.encoder import new_encoder
 from bers.model.posteriors import features, posteriors
-from bers.model.scaling import InputScale, input_scale, label_scales
+from bers.model.scaling import InputScale, Moments, input_scale, label_scales
 from bers.model.student import StudentT
 from bers.model.training import TrainState, new_state, train
+from bers.text import printable
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Model:
     inputs: InputScale
     config: ModelConfig
     names: tuple[str, ...]
+    x_names: tuple[str, ...]
+    """Names of the input columns, or none if the sources do not name them."""
     priors: nig.NIG
     heads: nig.NIG
     """All posteriors, stacked: `heads[0]` is the first source's."""
@@ -66,25 +70,27 @@ class Model:
 
     def features(self, x: ArrayLike) -> Float64[np.ndarray, "n D"]:
         """φ(x): what the heads are linear in, the constant bias last."""
-        x = np.asarray(x)
+        x = numbers(x, "x")
         if x.ndim != 2 or x.shape[1] != self.state.encoder.inputs:
             raise DataError(
                 f"model.features(x) needs rows of {self.state.encoder.inputs} inputs; "
                 f"got shape {x.shape}."
             )
+        names = self.x_names or tuple(f"x{j}" for j in range(x.shape[1]))
+        refuse_bad(x.astype(np.float64), np.zeros(len(x)), names, "y")
         return features(self.state.encoder, self.inputs.standardise(x))
 
-    def index(self, which: str | int) -> int:
+    def index(self, which: str | int | np.integer) -> int:
         """The position of a head, by name or by position."""
-        if isinstance(which, int):
+        if isinstance(which, int | np.integer):
             if not -len(self.names) <= which < len(self.names):
                 raise DataError(f"there is no head {which}; the model has {len(self.names)}.")
-            return which % len(self.names)
+            return int(which) % len(self.names)
         found = [i for i, name in enumerate(self.names) if name == which]
         if len(found) == 1:
             return found[0]
         problem = "there is no head" if not found else f"{len(found)} heads are"
-        known = ", ".join(repr(name[:40]) for name in self.names[:10])
+        known = ", ".join(repr(printable(name, 40)) for name in self.names[:10])
         raise DataError(f"{problem} named {which!r}. Known: {known}. A position works too.")
 
     def head(self, which: str | int) -> nig.NIG:
@@ -102,7 +108,7 @@ class Model:
 
     def __repr__(self) -> str:
         counts = ", ".join(
-            f"{_short(name)}: {n} rows"
+            f"{printable(name, 24)}: {n} rows"
             for name, n in zip(self.names[:6], self.rows[:6], strict=True)
         )
         more = f", and {len(self.names) - 6} more" if len(self.names) > 6 else ""
@@ -124,6 +130,11 @@ def fit(
 
     The same `rng` gives the same model. `progress=None` shows a bar on a terminal only. With
     `config.patience` set, `config.held_out` of the rows choose when to stop.
+
+    >>> from bers import Demonstrations
+    >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
+    >>> fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1)).names
+    ('line',)
     """
     config = config or ModelConfig()
     rng = np.random.default_rng(rng)
@@ -131,7 +142,8 @@ def fit(
     inputs = input_scale(sources, show=progress)
     state = new_state(new_encoder(rng, sources[0].dim, config=config), config=config)
     blank = nig.prior(state.encoder.features)
-    model = Model(state, inputs, config, (), blank, blank, np.zeros(0, int), 0)
+    columns = _columns(sources)
+    model = Model(state, inputs, config, (), columns, blank, blank, np.zeros(0, int), 0)
     return _train(rng, model, sources, config.batches, config.patience, None, progress)
 
 
@@ -150,6 +162,12 @@ def refine(
     With `batches=0` the encoder stays as it is. `subset` refreshes from that many random rows per
     source; `subset_error` tells what that costs. A whole number as `rng` gives new batches at
     every call, because the batches seen so far are mixed in.
+
+    >>> from bers import Demonstrations
+    >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
+    >>> model = fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1))
+    >>> refine(model, [line, line.renamed("target")]).names
+    ('line', 'target')
     """
     _check_sources(sources)
     if sources[0].dim != model.state.encoder.inputs:
@@ -157,12 +175,18 @@ def refine(
             f"the model takes {model.state.encoder.inputs} inputs, the sources have "
             f"{sources[0].dim}. Fit a new model, or give the same columns."
         )
+    columns = _columns(sources)
+    if columns and model.x_names and columns != model.x_names:
+        raise DataError(
+            f"the model was fitted on the columns {_listed(model.x_names)}; the sources have "
+            f"{_listed(columns)}. Give the same columns in the same order."
+        )
     if batches < 0 or (subset is not None and subset < 2):
         raise ConfigError(
             f"refine() needs batches >= 0 and subset >= 2; got {batches} and {subset}."
         )
-    if isinstance(rng, int):
-        rng = np.random.default_rng([rng, model.batches])
+    if isinstance(rng, int | np.integer):
+        rng = np.random.default_rng([int(rng), model.batches])
     return _train(rng, model, sources, batches, None, subset, progress)
 
 
@@ -176,12 +200,14 @@ def subset_error(model: Model, sources: Sequence[Source], subset: int) -> Float6
     part = refine(model, sources, batches=0, subset=subset)
     errors = []
     for i, source in enumerate(sources):
-        pairs = [
-            (Phi @ full.heads[i].mu, Phi @ part.heads[i].mu)
-            for Phi in (model.features(x) for x, _ in source.blocks())
-        ]
-        whole, guess = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        errors.append(np.sqrt(np.mean((whole - guess) ** 2)) / max(np.std(whole), 1e-300))
+        spread, squares = Moments(np.zeros(1)), 0.0
+        for x, _ in source.blocks():
+            Phi = model.features(x)
+            whole, guess = Phi @ full.heads[i].mu, Phi @ part.heads[i].mu
+            spread.add(whole[:, None])
+            squares += float(np.sum((whole - guess) ** 2))
+        error = np.sqrt(squares / max(spread.n, 1))
+        errors.append(error / max(float(spread.spread[0]), 1e-300))
     return np.array(errors)
 
 
@@ -230,6 +256,7 @@ def _train(
         inputs,
         config,
         tuple(source.name for source in sources),
+        model.x_names or _columns(sources),
         after.priors,
         after.heads,
         after.rows,
@@ -242,11 +269,28 @@ def _train(
 
 
 def _check_sources(sources: Sequence[Source]) -> None:
+    if not isinstance(sources, Sequence):
+        raise DataError(f"give a list of sources; got {type(sources).__name__}. Put it in [ ].")
     if not sources:
         raise DataError("give at least one source of demonstrations; got none.")
     if all(source.n == 0 for source in sources):
         raise DataError("all sources are empty. Collect demonstrations first.")
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= 24 else name[:23] + "…"
+def _columns(sources: Sequence[Source]) -> tuple[str, ...]:
+    """The columns' names, where sources give them; sources that disagree are refused."""
+    named = [(s.name, tuple(getattr(s, "x_names", ()))) for s in sources]
+    # x0, x1, ... are what arrays without names get
+    named = [(name, c) for name, c in named if c and c != tuple(f"x{j}" for j in range(len(c)))]
+    for name, columns in named[1:]:
+        if columns != named[0][1]:
+            raise DataError(
+                f"sources must have the same input columns in the same order; "
+                f"{printable(named[0][0])!r} has {_listed(named[0][1])}, {printable(name)!r} has "
+                f"{_listed(columns)}. Choose them with x=[...] when loading, or --x."
+            )
+    return named[0][1] if named else ()
+
+
+def _listed(names: Sequence[str]) -> str:
+    return printable(", ".join(names), 80)

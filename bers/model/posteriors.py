@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import equinox as eqx
 import numpy as np
@@ -21,13 +20,14 @@ from bers.errors import DataWarning
 from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.encoder import Encoder
+from bers.model.remember import Memory
 from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096  # go through the encoder at once
 _RAW_ROWS = 65536  # are read at once where there is no encoder
 _THREADS = min(os.cpu_count() or 1, 8)
-_SUBSETS: WeakKeyDictionary[Source, dict[int, tuple]] = WeakKeyDictionary()
+_SUBSETS = Memory()
 _run = eqx.filter_jit(lambda encoder, x: encoder(x))
 
 
@@ -106,6 +106,7 @@ def posteriors(
             parts = list(summarise(encoder, sources, inputs=inputs, seen=advance))
         else:
             parts = list(summarise_subsets(encoder, sources, inputs=inputs, subset=subset))
+            advance(sum(source.n for source in sources))
     summary = nig.Summary(np.stack([p.R for p in parts]), np.stack([p.n for p in parts]))
     _warn_of_dead_features(summary)
     return Posteriors(priors, nig.condition(priors, summary), summary.n)
@@ -135,16 +136,16 @@ def _side_by_side(
 
 def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
     """The rows that speak for a source; drawn once, since a source never changes."""
-    kept = _SUBSETS.setdefault(source, {})
-    if subset not in kept:
+
+    def find() -> tuple[np.ndarray, np.ndarray]:
         if source.n <= subset:
             blocks = [(np.zeros((0, source.dim)), np.zeros(0)), *source.blocks()]
             x, y = (np.concatenate(part) for part in zip(*blocks, strict=True))
-        else:
-            x, y, used = source.draw(np.random.default_rng(source.n), 1, subset)
-            x, y = x[used], y[used]
-        kept[subset] = x, y
-    return kept[subset]
+            return x, y
+        x, y, used = source.draw(np.random.default_rng(source.n), 1, subset)
+        return x[used], y[used]
+
+    return _SUBSETS.recall(source, subset, find)
 
 
 def _encode(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float[np.ndarray, "n D"]:

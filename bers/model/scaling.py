@@ -10,7 +10,6 @@ Heads therefore stay in the labels' own units and can be compared.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64
@@ -19,10 +18,12 @@ from bers.data.source import Source
 from bers.errors import DataError
 from bers.model import nig
 from bers.model.config import ModelConfig
+from bers.model.remember import Memory
 from bers.progress import progress_bar
+from bers.text import printable
 
 _ENOUGH_ROWS = 8  # fewer labels say too little about their own spread
-_LABELS: WeakKeyDictionary[Source, "_Moments"] = WeakKeyDictionary()
+_LABELS = Memory()
 
 
 @dataclass(frozen=True)
@@ -62,18 +63,19 @@ def input_scale(sources: Sequence[Source], *, show: bool | None = False) -> Inpu
     if len(dims) != 1:
         first, other = sources[0], next(s for s in sources if s.dim != sources[0].dim)
         raise DataError(
-            f"sources must have the same input columns; {first.name!r} has shape "
-            f"({first.n}, {first.dim}), {other.name!r} has shape ({other.n}, {other.dim})."
+            f"sources must have the same input columns; {printable(first.name)!r} has shape "
+            f"({first.n}, {first.dim}), {printable(other.name)!r} has shape "
+            f"({other.n}, {other.dim}). Choose columns that both have."
         )
-    total = _Moments(np.zeros(dims.pop()))
+    total = Moments(np.zeros(dims.pop()))
     with progress_bar("measuring inputs", sum(s.n for s in sources), show=show) as advance:
         for source in sources:
-            own = _Moments(np.zeros(1))
+            own = Moments(np.zeros(1))
             for x, y in source.blocks():
                 total.add(x)
                 own.add(y[:, None])
                 advance(len(y), source=source.name)
-            _LABELS[source] = own
+            _LABELS.recall(source, "moments", lambda own=own: own)
     return InputScale(total.mean, np.where(total.varies, total.spread, 1.0))
 
 
@@ -101,19 +103,21 @@ def label_scales(
     ]
 
 
-def _label_moments(source: Source, show: bool | None) -> "_Moments":
+def _label_moments(source: Source, show: bool | None) -> "Moments":
     """Measured once for each source, since a source never changes."""
-    if source not in _LABELS:
-        own = _Moments(np.zeros(1))
+
+    def find() -> Moments:
+        own = Moments(np.zeros(1))
         with progress_bar("measuring labels", source.n, show=show) as advance:
             for _, y in source.blocks():
                 own.add(y[:, None])
                 advance(len(y), source=source.name)
-        _LABELS[source] = own
-    return _LABELS[source]
+        return own
+
+    return _LABELS.recall(source, "moments", find)
 
 
-class _Moments:
+class Moments:
     """Running mean and variance of columns, by the parallel update of Chan, Golub and LeVeque."""
 
     def __init__(self, zeros: np.ndarray) -> None:

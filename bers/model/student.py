@@ -11,6 +11,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
+from bers.errors import ConfigError
+
 if TYPE_CHECKING:
     Numbers = np.ndarray
 else:
@@ -55,4 +57,6 @@ class StudentT:
         self, level: float = 0.9
     ) -> tuple[Float[np.ndarray, "..."], Float[np.ndarray, "..."]]:
         """The central interval that holds `level` of the probability."""
+        if not 0 < level < 1:
+            raise ConfigError(f"interval(level=...) must lie between 0 and 1; got {level}.")
         return stats.t.interval(level, self.dof, loc=self.loc, scale=self.scale)

@@ -26,7 +26,8 @@ from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
 _STRETCH = 100  # batches per compiled call
-_DRAWN = 1000  # batches per visit to the sources
+_DRAWN = 1000  # batches per visit to the sources, at most
+_DRAWN_BYTES = 1 << 26  # of them in memory
 
 
 class Batches(eqx.Module):
@@ -121,9 +122,7 @@ def train(
 ) -> tuple[TrainState, Float[np.ndarray, " batches"]]:
     """Train for `batches` mini-batches, or until `check(encoder, batches_done)` says stop."""
     draw = partial(draw_batches, rng, sources, inputs=inputs, labels=labels, config=config)
-    # a choice of heads holds for one draw, so with many heads a draw must not last long
-    per_draw = _DRAWN if len(sources) <= config.heads_per_batch else _STRETCH
-    stretches = _stretches(draw, batches, per_draw)
+    stretches = _stretches(draw, batches, _per_draw(sources, config))
     values: list[np.ndarray] = []
     done = 0
     with progress_bar("training the encoder", batches, show=show) as advance:
@@ -139,8 +138,20 @@ def train(
     return state, np.concatenate(values) if values else np.zeros(0, np.float32)
 
 
+def _per_draw(sources: Sequence[Source], config: ModelConfig) -> int:
+    """How many batches to draw at once: many, because disks like that, but not too large.
+
+    A choice of heads holds for one draw, so with many heads a draw must not last long.
+    """
+    if len(sources) > config.heads_per_batch:
+        return _STRETCH
+    numbers = len(sources) * config.batch_size * (sources[0].dim + 1)
+    fitting = _DRAWN_BYTES // (8 * numbers) // _STRETCH * _STRETCH
+    return min(max(fitting, _STRETCH), _DRAWN)
+
+
 def _stretches(draw: Callable[[int], Batches], batches: int, per_draw: int) -> Iterator[Batches]:
-    """`batches` mini-batches in stretches; drawn many at a time, because disks like that."""
+    """`batches` mini-batches in stretches, drawn `per_draw` at a time."""
     for start in range(0, batches, per_draw):
         drawn = draw(min(per_draw, batches - start))
         for first in range(0, len(drawn.y), _STRETCH):
