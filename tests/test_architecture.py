@@ -169,6 +169,12 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 bers.fit
 import jax
 assert not jax.config.jax_enable_x64
+try:
+    bers.fit(bers.Demonstrations([1.0], [1.0], "a"))
+except ValueError as error:
+    assert str(error) == "give a list of sources; got Demonstrations. Put it in [ ].", error
+else:
+    raise AssertionError("one source without a list was taken")
 assert not {"torch", "minari", "sklearn", "matplotlib"} & set(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)

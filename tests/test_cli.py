@@ -80,6 +80,7 @@ def test_the_demo_shows_three_heads_and_a_picture(tmp_path):
         (["info", "nowhere.csv"], "nowhere.csv"),
         (["info", "b.csv", "--y", "rewrad"], "rewrad"),
         (["fit", "a.parquet", "--batches", "-1"], "batches"),
+        (["info", "b.csv", "--x", ","], "--x names no column"),
         (["reproduce", "everything"], "there is no experiment 'everything'. Known: heads"),
     ],
 )
@@ -98,6 +99,40 @@ def test_a_damaged_file_is_named_and_others_are_not_touched(files):
     assert shown.returncode == 2
     assert "a.parquet" in shown.stderr
     assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_tiny_sources_are_fitted_too(files):
+    (files / "one.csv").write_text("speed,load,reward\n0.1,0.2,0.3\n")
+    (files / "none.csv").write_text("speed,load,reward\n")
+    shown = run("fit", "b.csv", "one.csv", "none.csv", "--batches", 5, "-m", "m.bers",
+                "--x", "speed,load", "--y", "reward", cwd=files)  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines()}
+    assert lines["one"][1:4] == ["1", "0", "nan"]
+    assert lines["none"][1:4] == ["0", "0", "nan"]
+    assert bers.load_model(files / "m.bers").x_names == ("speed", "load")
+
+
+def test_what_cannot_be_written_is_said_before_the_work(files):
+    for arguments in (
+        ["fit", "b.csv", "-m", "no/such/m.bers"],
+        ["fit", "b.csv", "-m", "."],
+        ["demo", "-o", "b.csv"],
+        ["reproduce", "-o", "b.csv"],
+    ):
+        shown = run(*arguments, cwd=files)
+        assert shown.returncode == 2
+        assert shown.stdout == ""
+        assert "must be a file in a folder" in shown.stderr or "cannot make" in shown.stderr
+
+
+def test_columns_in_another_order_are_refused_until_named(files):
+    (files / "swap.csv").write_text("load,speed,reward\n" + "1,2,3\n2,1,4\n" * 20)
+    shown = run("fit", "b.csv", "swap.csv", "--batches", 5, cwd=files)
+    assert shown.returncode == 2
+    assert "'b' has speed, load, 'swap' has load, speed" in shown.stderr
+    named = run("fit", "b.csv", "swap.csv", "--batches", 5, "--x", "speed,load,", cwd=files)
+    assert named.returncode == 0, named.stderr
 
 
 def test_hostile_names_stay_text(tmp_path):

@@ -52,7 +52,8 @@ def source_records(
     model: Model, held_out: list[Demonstrations], **labels: object
 ) -> list[dict[str, object]]:
     """The score of every source head; not a number where no rows could be held out."""
-    nothing = HeadScore("", 0, *[float("nan")] * 3, np.full(len(LEVELS), np.nan))
+    nan = float("nan")
+    nothing = HeadScore("", 0, nan, nan, nan, np.full(len(LEVELS), nan))
     records = []
     for i, held in enumerate(held_out):
         result = score(model, i, held) if held.n else replace(nothing, name=model.names[i])

@@ -123,7 +123,7 @@ def fit(
     sources: Sequence[Source],
     *,
     config: ModelConfig | None = None,
-    rng: int | np.random.Generator = 0,
+    rng: int | np.integer | np.random.Generator = 0,
     progress: bool | None = None,
 ) -> Model:
     """Train the encoder on all sources together and condition a head on each.
@@ -153,7 +153,7 @@ def refine(
     *,
     batches: int = 1,
     subset: int | None = None,
-    rng: int | np.random.Generator = 0,
+    rng: int | np.integer | np.random.Generator = 0,
     progress: bool | None = None,
 ) -> Model:
     """Train on for `batches` mini-batches of all `sources`, then refresh every head.

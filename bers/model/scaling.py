@@ -126,6 +126,7 @@ class Moments:
         self._squares = self.mean.copy()
 
     def add(self, rows: np.ndarray) -> None:
+        """Take in some rows."""
         if len(rows) == 0:
             return
         rows = rows.astype(np.float64, copy=False)
@@ -138,6 +139,7 @@ class Moments:
 
     @property
     def spread(self) -> np.ndarray:
+        """Standard deviation of each column."""
         return np.sqrt(self._squares / max(self.n, 1))
 
     @property

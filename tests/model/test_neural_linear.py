@@ -1,5 +1,7 @@
 """The whole model: heads that come later, labels of any size, and what goes wrong."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,52 @@ def test_errors_say_what_to_do(model, sources, small):
         model.features(np.zeros((5, 2)))
     with pytest.raises(ConfigError, match="batches >= 0 and subset >= 2"):
         refine(model, sources, batches=-1)
+
+
+def test_columns_must_be_the_same_in_the_same_order(sources, small):
+    x, y = sources[0].x, sources[0].y
+    named = Demonstrations(x, y, "named", x_names=("a", "b", "c"))
+    other = Demonstrations(x, y, "other", x_names=("b", "a", "c"))
+    with pytest.raises(DataError, match="'named' has a, b, c, 'other' has b, a, c"):
+        fit([named, other], config=small)
+    model = fit([sources[1], named], config=small)  # arrays without names go with anything
+    assert model.x_names == ("a", "b", "c")
+    with pytest.raises(DataError, match="fitted on the columns a, b, c; the sources have b, a, c"):
+        refine(model, [other])
+    assert refine(model, [sources[1]], batches=0).x_names == ("a", "b", "c")
+
+
+def test_inputs_to_predict_are_checked(model):
+    with pytest.raises(DataError, match="column 'x1': 1 of 2 values are not finite.*row 1"):
+        model.predict(0, [[0, 0, 0], [0, np.nan, 0]])
+    with pytest.raises(DataError, match="number"):
+        model.predict(0, [["a", "b", "c"]])
+    with pytest.raises(ConfigError, match="level=.*between 0 and 1; got 2"):
+        model.predict(0, np.zeros((1, 3))).interval(2)
+
+
+def test_numpy_integers_are_whole_numbers(model, sources):
+    assert ModelConfig(batches=np.int64(5), hidden=8).hidden == (8,)
+    assert model.index(np.int64(1)) == 1
+    one, two = (refine(model, sources, rng=rng) for rng in (np.int64(3), 3))
+    np.testing.assert_array_equal(one.heads.mu, two.heads.mu)
+
+
+def test_a_source_of_the_users_own(sources, small):
+    """Not hashable, and it grows: nothing about it may be remembered."""
+
+    @dataclass
+    class Log:
+        rows: Demonstrations
+
+        def __getattr__(self, name):
+            return getattr(self.rows, name)
+
+    log = Log(sources[1])
+    model = refine(fit(sources, config=small), [log], batches=1, subset=100)
+    np.testing.assert_array_equal(model.rows, [300])
+    log.rows = sources[0]
+    assert refine(model, [log], batches=0, subset=100).rows.tolist() == [800]
 
 
 @pytest.mark.parametrize(

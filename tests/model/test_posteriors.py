@@ -59,6 +59,7 @@ def test_a_subset_of_a_source_without_rows(model, sources):
     part = refine(model, [*sources, none], batches=0, subset=50)
     assert part.head("none").noise == np.inf
     assert part.rows.tolist() == [800, 300, 40, 0]
+    assert subset_error(model, [sources[0], none], 50)[1] == 0
 
 
 def test_a_saturated_encoder_warns_and_returns_the_prior(model, sources):

@@ -67,6 +67,15 @@ def test_small_heads_are_not_repeated_and_not_padded_with_copies(sources, small)
     assert np.all(batch.x[~batch.used] == 0)
 
 
+def test_what_is_drawn_at_once_is_bounded(small):
+    wide = [Demonstrations(np.zeros((10, 500)), np.zeros(10), f"d{i}") for i in range(32)]
+    few = [Demonstrations(np.zeros((10, 3)), np.zeros(10), "d")]
+    assert training._per_draw(wide, small) == 100
+    assert training._per_draw(few, small) == 1000
+    middle = [Demonstrations(np.zeros((10, 100)), np.zeros(10), f"d{i}") for i in range(3)]
+    assert training._per_draw(middle, small) == 400
+
+
 def test_many_heads_are_trained_a_choice_at_a_time():
     rng = np.random.default_rng(0)
     x = rng.uniform(-1, 1, (20, 2))
