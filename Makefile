@@ -45,7 +45,7 @@ reproduce: $(VENV)/.user ## the long experiments; results under reproductions/
 	$(BIN)/bers reproduce heads
 
 docs: $(VENV)/.dev ## the documentation as a site under site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove the virtual environment and everything built
 	rm -rf $(VENV) site build *.egg-info .pytest_cache .ruff_cache

@@ -111,14 +111,19 @@ def _write(entries: list[dict]) -> None:
 
 def page(text: str, entries: list[dict]) -> str:
     """A Markdown page with its table made anew, between two comments."""
-    lines = ["| row | ours | peer | ratio | goal | | what |", "|---|---|---|---|---|---|---|"]
+    lines = ["| row | ours | peer | ratio | goal | |", "|---|---|---|---|---|---|"]
     for e in entries:
-        sign = {">=": "at least", "<=": "at most"}[e["rule"].split()[1]]
+        value, sign, _ = e["rule"].split()
+        sign = {">=": "at least", "<=": "at most"}[sign]
         lines.append(
-            f"| `{e['name']}` | {e['ours']:,.4g} | {e['peer']:,.4g} ({e['peer_name']}) "
-            f"| {e['ratio']:.2f} | {e['rule'].split()[0]} {sign} {e['goal']:g} "
-            f"| {'met' if e['met'] else 'missed'} | {e['unit']}. {e['note']} |"
+            f"| {e['name'].replace('_', ' ')} | {e['ours']:,.4g} | {e['peer']:,.4g} "
+            f"| {e['ratio']:.2f} | {value} {sign} {e['goal']:g} "
+            f"| {'met' if e['met'] else 'missed'} |"
         )
+    lines += ["", "In the same order:", ""]
+    for e in entries:
+        against = "" if e["peer_name"] == "limit" else f"against {e['peer_name']}, "
+        lines.append(f"- **{e['name'].replace('_', ' ')}**: {against}in {e['unit']}. {e['note']}")
     before, _, rest = text.partition(_BEGIN)
     return before + "\n".join([_BEGIN, "", *lines, "", _END]) + rest.partition(_END)[2]
 

@@ -1,6 +1,6 @@
 """Results as Markdown tables, for pages that must not be typed by hand.
 
-Enters: records of the study of heads. Leaves: one table per number, settings down, heads across.
+Enters: records of the study of heads. Leaves: one table per number, heads down, settings across.
 """
 
 from collections.abc import Sequence
@@ -14,18 +14,17 @@ def heads_tables(records: Sequence[dict[str, Any]]) -> str:
 
     >>> r = {"setting": "BERS", "kind": "source", "head": "Sphere", "r2": 0.9, "log_density": 1.0}
     >>> print(heads_tables([r, {**r, "r2": 0.8}]).splitlines()[4])
-    | BERS | 0.850 |
+    | Sphere (source) | 0.850 |
     """
     settings = list(dict.fromkeys(r["setting"] for r in records))
     heads = list(dict.fromkeys((r["kind"], r["head"]) for r in records))
     lines = []
     for number, (title, form) in _NUMBERS.items():
-        columns = [f"{head} ({kind})" for kind, head in heads]
-        lines += [f"**{title}**, mean over trials", "", f"| setting | {' | '.join(columns)} |"]
-        lines += ["|---" * (len(columns) + 1) + "|"]
-        for setting in settings:
-            cells = [_mean(records, number, setting, *head) for head in heads]
-            lines += [f"| {setting} | {' | '.join(form.format(cell) for cell in cells)} |"]
+        lines += [f"**{title}**, mean over trials", "", f"| head | {' | '.join(settings)} |"]
+        lines += ["|---" * (len(settings) + 1) + "|"]
+        for kind, head in heads:
+            cells = [_mean(records, number, setting, kind, head) for setting in settings]
+            lines += [f"| {head} ({kind}) | {' | '.join(form.format(cell) for cell in cells)} |"]
         lines += [""]
     return "\n".join(lines)
 
