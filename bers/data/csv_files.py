@@ -25,7 +25,8 @@ from bers.data.metadata import (
     rebuilt,
     to_json,
 )
-from bers.data.parquet import MAX_BYTES, reading
+from bers.data.parquet import MAX_BYTES
+from bers.data.reading import reading
 from bers.errors import DataError, FileError
 from bers.files import file_digest, write_atomically
 from bers.text import printable

@@ -17,7 +17,8 @@ import numpy as np
 
 from bers.data.demonstrations import Demonstrations
 from bers.data.hdf5 import SafeFile, open_hdf5, read_tree
-from bers.data.parquet import MAX_BYTES, reading
+from bers.data.parquet import MAX_BYTES
+from bers.data.reading import reading
 from bers.data.transitions import STEP
 from bers.errors import FileError
 from bers.text import printable

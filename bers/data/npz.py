@@ -17,7 +17,8 @@ import numpy as np
 
 from bers.data.demonstrations import Demonstrations
 from bers.data.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
-from bers.errors import BersError, FileError
+from bers.data.reading import reading
+from bers.errors import FileError
 from bers.files import write_atomically
 from bers.text import printable
 
@@ -101,19 +102,8 @@ def _own(archive: zipfile.ZipFile, members: dict, path: Path, name: str | None) 
 
 @contextmanager
 def _opened(path: Path):
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield archive
-    except BersError:
-        raise
-    except FileNotFoundError as error:
-        raise FileError(f"there is no file {path}. Check the path.") from error
-    except Exception as error:
-        # zipfile and the header parser raise a dozen kinds of error on damaged input.
-        raise FileError(
-            f"{path.name}: not a readable .npz file ({type(error).__name__}: "
-            f"{printable(str(error))}). Restore it from a copy, or save it again."
-        ) from error
+    with reading(path), zipfile.ZipFile(path) as archive:
+        yield archive
 
 
 def _checked_directory(archive: zipfile.ZipFile, path: Path, max_bytes: int) -> dict[str, Any]:

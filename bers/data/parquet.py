@@ -8,7 +8,6 @@ SHA-256 of every row group and of the whole; a group whose rows differ is a name
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,8 +19,9 @@ from bers.data.checks import data_error
 from bers.data.columns import Choice, Column, choose
 from bers.data.metadata import DTYPES, Metadata, from_json
 from bers.data.parquet_footer import footer_digest, list_width, refuse_large
+from bers.data.reading import reading
 from bers.data.seals import contiguous_bytes
-from bers.errors import BersError, FileError
+from bers.errors import FileError
 from bers.text import printable
 
 MAX_BYTES = 4 << 30
@@ -199,27 +199,6 @@ def read_payload(table: ParquetTable, wanted: Iterable[str] | None = None) -> di
                 raise data_error(f"there is no payload column {printable(name)!r}.", origin)
         columns = file.read(columns=names)
         return {name: foreign_payload(columns, name, origin) for name in names}
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[None]:
-    """Turn whatever a damaged file makes Arrow raise into one error that names the file.
-
-    >>> with reading(Path("a.parquet")):
-    ...     pass
-    """
-    try:
-        yield
-    except BersError:
-        raise
-    except FileNotFoundError as error:
-        raise FileError(f"there is no file {path}. Check the path.") from error
-    except Exception as error:
-        # Arrow raises a dozen kinds of error on damaged input, OSError and MemoryError among them.
-        raise FileError(
-            f"{path.name}: cannot be read ({type(error).__name__}: {printable(str(error), 120)}). "
-            "Restore it from a copy, or save it again."
-        ) from error
 
 
 def _file(table: ParquetTable, pq: Any) -> Any:
