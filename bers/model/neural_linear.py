@@ -191,7 +191,7 @@ def refine(
 
 
 def subset_error(model: Model, sources: Sequence[Source], subset: int) -> Float64[np.ndarray, " N"]:
-    """What refreshing from a subset costs, for each head, in units of the labels' spread.
+    """What refreshing from a subset costs, for each head, relative to what the head says.
 
     The root mean square difference of the two posterior means over the source's own rows,
     divided by the spread of the full posterior mean there.
