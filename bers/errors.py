@@ -21,6 +21,10 @@ class ConfigError(BersError, ValueError):
     """A setting is out of its range, of the wrong type, or unknown."""
 
 
+class SolverError(BersError, RuntimeError):
+    """The weights could not be found, or no weights satisfy the constraints."""
+
+
 class BersWarning(UserWarning):
     """Base of all BERS warnings."""
 

@@ -1,0 +1,163 @@
+/* Weights over demonstrators: min ½‖t − Mᵀa‖² + ½ Σ sᵢaᵢ² over a ≥ 0, with or without Σa = 1.
+
+   Both are one problem in y ≥ 0,
+
+       min ½‖b + Dᵀy‖² + ½ Σ sᵢyᵢ² − c Σyᵢ,                                     [Eq. nnqp]
+
+   with D = M, b = −t, c = 0 for the cone, and with D = M − 1tᵀ, b = 0, c = 1, a = y / Σy for the
+   simplex: the multiplier of Σa = 1 is what y is divided by. Its dual has only d unknowns,
+   w = b + Dᵀy:
+
+       min ½‖w − b‖² + ½ Σ max(0, c − dᵢᵀw)² / sᵢ,      yᵢ = max(0, c − dᵢᵀw) / sᵢ.
+
+   newton.h minimises that. Here the caller's problem is scaled, and the answer certified.
+
+   Called through ctypes by simplex.py. Plain C, so that no Python header is needed. */
+
+#include "newton.h"
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define FOR_EACH_CPU __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define FOR_EACH_CPU
+#endif
+
+enum { CONE = 0, SIMPLEX = 1, AT_MOST_ONE = 2 };
+enum { OK = 0, NO_MEMORY = 1, NOT_FINITE = 2, NEGATIVE_S = 3 };
+
+#define SMALLEST_S 1e-13 /* in units where the longest row of D is 1 */
+
+static int all_finite(const double *x, Int n) {
+    for (Int i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}
+
+/* Scale the caller's problem into D, s, b. Sources with infinite s are left out. */
+static inline int load(
+    Work *W, Int n, const double *M, const double *t, const double *s, int simplex, double *factor
+) {
+    Int d = W->d;
+    double squares = 0, largest = 0, least_s = HUGE_VAL, largest_t = 0;
+    const double *shift = simplex ? t : W->b;
+    memset(W->b, 0, sizeof(double) * d);
+    W->n = 0, W->stride = 1, W->kappa = 1, W->c = simplex, W->has_G = 0;
+    for (Int j = 0; j < d; j++) {
+        if (!isfinite(t[j])) return NOT_FINITE;
+        largest_t = fmax(largest_t, fabs(t[j]));
+    }
+    for (Int i = 0; i < n; i++) {
+        const double *m = M + i * d;
+        double own = 0;
+        for (Int j = 0; j < d; j++) own += (m[j] - shift[j]) * (m[j] - shift[j]);
+        if (!(own <= 1e300) && !all_finite(m, d)) return NOT_FINITE;
+        if (!(s[i] >= 0)) return NEGATIVE_S;
+        if (s[i] > 1e308) continue;
+        W->kept[W->n++] = i;
+        squares = own > squares ? own : squares;
+        least_s = s[i] < least_s ? s[i] : least_s;
+    }
+    largest = sqrt(squares);
+    if (!(squares > 1e-300 && squares < 1e300)) /* squares say nothing: look at every entry */
+        for (Int i = 0; i < W->n; i++)
+            for (Int j = 0; j < d; j++)
+                largest = fmax(i + j ? largest : 0, fabs(M[W->kept[i] * d + j] - shift[j]));
+    double unit = fmax(fmax(largest, sqrt(least_s)), 1e-300), inverse = 1 / unit;
+    for (Int i = 0; i < W->n; i++)
+        W->s[i] = fmin(fmax(s[W->kept[i]] * inverse * inverse, SMALLEST_S), 1e100);
+    if (!W->copy && W->n == n) {
+        for (Int j = 0; j < d; j++) W->shift_room[j] = shift[j];
+        W->D = (double *)M, W->shift = W->shift_room, W->scale = inverse;
+    } else {
+        if (!W->copy) W->copy = malloc(sizeof(double) * (n * d + 1));
+        if (!W->copy) return NO_MEMORY;
+        for (Int i = 0; i < W->n; i++) {
+            const double *m = M + W->kept[i] * d;
+            for (Int j = 0; j < d; j++) W->copy[i * d + j] = (m[j] - shift[j]) * inverse;
+        }
+        W->D = W->copy, W->shift = NULL;
+    }
+    double down = simplex || largest_t == 0 ? 0 : -1 / fmax(largest_t, 1e-300);
+    for (Int j = 0; j < d; j++) W->b[j] = t[j] * down;
+    *factor = largest_t * inverse;
+    return OK;
+}
+
+/* Solve on one set; a is the caller's, `warm` says that it holds a start. */
+static inline int solve_set(
+    Work *W, Int n, const double *M, const double *t, const double *s, int simplex, int warm,
+    double *a, double *total
+) {
+    double factor = 1;
+    int code = load(W, n, M, t, s, simplex, &factor);
+    if (code != OK) return code;
+    if (!(warm && resume(W, a))) approach(W);
+    double *y = W->p;
+    collect(W, y);
+    *total = 0;
+    for (Int i = 0; i < W->n; i++) *total += y[i];
+    if (simplex) factor = *total > 0 ? 1 / *total : 0;
+    memset(a, 0, sizeof(double) * n);
+    for (Int i = 0; i < W->n; i++) a[W->kept[i]] = y[i] * factor;
+    *total *= factor;
+    return OK;
+}
+
+/* An upper bound of f(a) − min f, and f(a), in the caller's units. [Eq. gap] */
+static inline void certify(
+    Work *W, Int n, const double *M, const double *t, const double *s, int mode, const double *a,
+    double *info
+) {
+    Int d = W->d;
+    double *u = W->v, value = 0, along = 0, least = HUGE_VAL, fenchel = 0, weight = 0;
+    memset(u, 0, sizeof(double) * d);
+    for (Int i = 0; i < n; i++) {
+        if (a[i] == 0) continue;
+        weight += a[i];
+        if (mode == SIMPLEX) for (Int j = 0; j < d; j++) u[j] += a[i] * (t[j] - M[i * d + j]);
+        else add(u, -a[i], M + i * d, d);
+    }
+    if (mode != SIMPLEX) for (Int j = 0; j < d; j++) u[j] += t[j];
+    for (Int i = 0; i < n; i++) {
+        if (s[i] > 1e308) continue;
+        double p = 0, sa = s[i] * a[i];
+        if (mode == SIMPLEX) for (Int j = 0; j < d; j++) p += (M[i * d + j] - t[j]) * u[j];
+        else p = dot(M + i * d, u, d);
+        value += sa * a[i];
+        along += a[i] * (sa - p);
+        least = fmin(least, sa - p);
+        fenchel += p > 0 && s[i] > 0 ? (sa - p) * ((sa - p) / s[i]) : a[i] * (sa - 2 * p);
+    }
+    value = 0.5 * (value + dot(u, u, d));
+    if (mode == AT_MOST_ONE) least = fmin(least, 0);
+    info[0] = mode == CONE ? 0.5 * fenchel : fmax(0, along - least);
+    info[1] = value;
+    info[3] = info[0] / fmax(value + 0.5 * dot(t, t, d), 1e-300);
+}
+
+/* `batch` problems of one shape, one after the other. M is (n, d), t (d), s (n), a (n); each
+   moves on by its step from problem to problem, a step of 0 shares it. info takes four numbers
+   a problem: gap, value, Newton steps, and the gap as a share of the values at a and 0. */
+FOR_EACH_CPU int bers_weights(
+    Int batch, Int n, Int d, const double *M, Int step_M, const double *t, Int step_t,
+    const double *s, Int step_s, int mode, int warm, double *a, double *info
+) {
+    Work W;
+    int code = reserve(&W, n, n < LARGE ? n : 0, d) ? OK : NO_MEMORY;
+    for (Int b = 0; b < batch && code == OK; b++) {
+        double total = 0;
+        W.steps = 0;
+        code = solve_set(&W, n, M, t, s, mode != CONE, warm, a, &total);
+        if (code == OK) certify(&W, n, M, t, s, mode, a, info);
+        /* the weights of the simplex are also the best of at most one, or less would be better */
+        if (code == OK && mode == AT_MOST_ONE && info[3] > 1e-12) {
+            code = solve_set(&W, n, M, t, s, 0, 0, a, &total);
+            if (code == OK && total > 1) code = solve_set(&W, n, M, t, s, 1, 0, a, &total);
+            if (code == OK) certify(&W, n, M, t, s, mode, a, info);
+        }
+        info[2] = (double)W.steps;
+        M += step_M, t += step_t, s += step_s, a += n, info += 4;
+    }
+    release(&W);
+    return code;
+}

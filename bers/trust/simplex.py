@@ -1,0 +1,260 @@
+"""The quadratic program: from means, a target and penalties to weights, with a certificate.
+
+Enters: rows mᵢ (one per source), a target t, penalties sᵢ. Leaves: a `Solution` that minimises
+½‖t − Σ aᵢmᵢ‖² + ½ Σ sᵢaᵢ² over one of four sets, and says by how much it could be wrong.
+[Eq. qp] [Eq. gap]
+
+The work is done by simplex.c, whose cost grows linearly with the number of sources: a million of
+them take less than a second. Problems of one shape are solved together in one call.
+"""
+
+import ctypes
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float64, Int
+from numpy.typing import ArrayLike
+
+from bers.errors import ConfigError, DataError, SolverError
+
+Feasible = Literal["simplex", "at_most_one", "nonnegative", "free"]
+FEASIBLE: tuple[Feasible, ...] = ("simplex", "at_most_one", "nonnegative", "free")
+"""Sum of one (the paper); sum of at most one, the rest is "nobody"; any a ≥ 0; any a at all."""
+
+_MODES = {"nonnegative": 0, "simplex": 1, "at_most_one": 2}
+_PROBLEMS = {
+    1: "there is not enough memory for the solver; rank fewer sources at once.",
+    2: "means and target of the weights must be finite; a posterior has NaN or infinite entries.",
+    3: "penalties s must be 0 or above (infinite for a source without data); got a negative one.",
+}
+_WORST_GAP = 1e-6  # relative; beyond it an answer is not handed out
+_SMALL = 4000  # numbers in M that are copied sooner than their address is found
+_THREADS = min(os.cpu_count() or 1, 8)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights with their certificate. A batch of problems has a leading axis everywhere."""
+
+    a: Float64[np.ndarray, "*batch N"]
+    gap: Float64[np.ndarray, "*batch"]
+    """The objective at `a` is at most this much above its minimum."""
+    relative_gap: Float64[np.ndarray, "*batch"]
+    """The gap as a share of the objective at `a` and at 0 together."""
+    value: Float64[np.ndarray, "*batch"]
+    """The objective at `a`."""
+    steps: Int[np.ndarray, "*batch"]
+    """Newton steps that were taken."""
+
+    @property
+    def nobody(self) -> Float64[np.ndarray, "*batch"]:
+        """What is left of 1: the weight that no source earned."""
+        return np.maximum(0.0, 1.0 - self.a.sum(-1))
+
+
+def solve(
+    M: ArrayLike,
+    t: ArrayLike,
+    s: ArrayLike,
+    *,
+    feasible: Feasible = "simplex",
+    start: ArrayLike | None = None,
+) -> Solution:
+    """The weights a that make Σ aᵢmᵢ the best stand-in for t. [Eq. qp]
+
+    M: (N, d), one row per source; s: (N,), 0 or above, infinite for a source without data, whose
+    weight is then 0; t: (d,). All three may lead with a batch axis. feasible: see `FEASIBLE`.
+    start: the weights of an earlier, similar problem, to save steps. Bounds and other linear
+    constraints: see constrained.py.
+
+    >>> solution = solve([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]], [0.8, 0.2], [0.1, 0.1, 0.1])
+    >>> solution.a.round(3).tolist(), bool(solution.relative_gap < 1e-12)
+    ([0.772, 0.217, 0.01], True)
+    >>> solve([[-1.0, 0.0]], [1.0, 0.0], [0.1], feasible="at_most_one").nobody.item()
+    1.0
+    """
+    M, t, s = (np.asarray(value, np.float64) for value in (M, t, s))
+    batch = _batch(M, t, s)
+    if feasible not in FEASIBLE:
+        raise ConfigError(
+            f"solve(feasible=...) must be one of {', '.join(FEASIBLE)}; got {feasible!r}."
+        )
+    if feasible == "free":
+        return _closed_form(M, t, s, batch)
+    if start is not None:
+        start = np.asarray(start, np.float64)
+        if start.shape != (*batch, M.shape[-2]):
+            raise DataError(
+                f"solve(start=...) must have the shape {(*batch, M.shape[-2])} of the weights; "
+                f"got {start.shape}."
+            )
+    return _run(M, t, s, batch, _MODES[feasible], start)
+
+
+def _batch(M: np.ndarray, t: np.ndarray, s: np.ndarray) -> tuple[int, ...]:
+    """The common leading axis, or none; shapes that do not fit are refused."""
+    if M.ndim == 2 and t.ndim == 1 and s.ndim == 1:
+        if t.shape[0] == M.shape[1] and s.shape[0] == M.shape[0] > 0:
+            return ()
+    elif 2 <= M.ndim <= 3 and 1 <= t.ndim <= 2 and 1 <= s.ndim <= 2:
+        sizes = {x.shape[0] for x, own in ((M, 2), (t, 1), (s, 1)) if x.ndim > own}
+        if len(sizes) == 1 and t.shape[-1] == M.shape[-1] and s.shape[-1] == M.shape[-2] > 0:
+            return (sizes.pop(),)
+    raise DataError(
+        "solve(M, t, s) needs M (N, d), t (d,) and s (N,) with N at least 1, each with one leading "
+        f"batch axis or none; got {M.shape}, {t.shape} and {s.shape}."
+    )
+
+
+def checked(solution: Solution) -> Solution:
+    """The solution, if its certificate is good enough to hand it out."""
+    worst = solution.relative_gap.max()
+    if not worst <= _WORST_GAP:
+        raise SolverError(
+            f"the weights could not be found: a relative gap of {worst:.1e} is left. Rescale the "
+            "features, or report the problem with its M, t and s."
+        )
+    return solution
+
+
+# ---- the library behind it -----------------------------------------------------------------------
+
+
+def _library() -> ctypes.CDLL:
+    for ending in EXTENSION_SUFFIXES:
+        path = Path(__file__).with_name(f"_simplex{ending}")
+        if path.exists():
+            library = ctypes.CDLL(str(path))
+            size, where, number = ctypes.c_longlong, ctypes.c_void_p, ctypes.c_int
+            library.bers_weights.argtypes = [
+                size, size, size, where, size, where, size, where, size, number, number, where, where
+            ]  # fmt: skip
+            return library
+    raise SolverError(
+        "the compiled solver is missing. Install BERS again, with a C compiler: pip install -e ."
+    )
+
+
+_weights = _library().bers_weights
+
+
+def _run(
+    M: np.ndarray,
+    t: np.ndarray,
+    s: np.ndarray,
+    batch: tuple[int, ...],
+    mode: int,
+    start: np.ndarray | None,
+) -> Solution:
+    N, d = M.shape[-2:]
+    B = batch[0] if batch else 1
+    a = np.empty((B, N)) if start is None else np.array(start).reshape(B, N)
+    info = np.empty((B, 4))
+    some = max(-(-B // _THREADS), 64)
+
+    def work(first: int) -> None:
+        rows = slice(first, first + some)
+        parts = (x[rows] if x.ndim > own else x for x, own in ((M, 2), (t, 1), (s, 1)))
+        _call(min(some, B - first), N, d, *parts, mode, start is not None, a[rows], info[rows])
+
+    if not batch and N * d < _SMALL:
+        _call_packed(N, d, M, t, s, mode, start is not None, a, info)
+    elif some >= B:
+        _call(B, N, d, M, t, s, mode, start is not None, a, info)
+    else:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(work, range(0, B, some)))
+    if not batch:
+        a, info = a[0], info[0]
+    gap, value, steps, relative = info.T
+    return checked(Solution(a, gap, relative, value, steps.astype(np.int64)))
+
+
+def _call(
+    B: int,
+    N: int,
+    d: int,
+    M: np.ndarray,
+    t: np.ndarray,
+    s: np.ndarray,
+    mode: int,
+    warm: bool,
+    a: np.ndarray,
+    info: np.ndarray,
+) -> None:
+    M, t, s = np.ascontiguousarray(M), np.ascontiguousarray(t), np.ascontiguousarray(s)
+    M_at, t_at, s_at, a_at, info_at = [x.ctypes.data for x in (M, t, s, a, info)]
+    steps = (N * d if M.ndim == 3 else 0, d if t.ndim == 2 else 0, N if s.ndim == 2 else 0)
+    _raise(
+        _weights(B, N, d, M_at, steps[0], t_at, steps[1], s_at, steps[2], mode, warm, a_at, info_at)
+    )
+
+
+def _call_packed(
+    N: int,
+    d: int,
+    M: np.ndarray,
+    t: np.ndarray,
+    s: np.ndarray,
+    mode: int,
+    warm: bool,
+    a: np.ndarray,
+    info: np.ndarray,
+) -> None:
+    """One small problem. All arrays in one, since asking NumPy for an address takes a microsecond."""
+    size = N * d
+    room = np.empty(size + d + 2 * N + 4)
+    room[:size].reshape(N, d)[:] = M
+    room[size : size + d] = t
+    room[size + d : size + d + N] = s
+    if warm:
+        room[size + d + N : -4] = a[0]
+    at = room.ctypes.data
+    t_at, s_at, a_at = at + 8 * size, at + 8 * (size + d), at + 8 * (size + d + N)
+    _raise(_weights(1, N, d, at, 0, t_at, 0, s_at, 0, mode, warm, a_at, a_at + 8 * N))
+    a[0], info[0] = room[-4 - N : -4], room[-4:]
+
+
+def _raise(code: int) -> None:
+    if code == 1:
+        raise SolverError(_PROBLEMS[code])
+    if code:
+        raise DataError(_PROBLEMS[code])
+
+
+# ---- the other sets ------------------------------------------------------------------------------
+
+
+def _closed_form(M: np.ndarray, t: np.ndarray, s: np.ndarray, batch: tuple[int, ...]) -> Solution:
+    """a = (MMᵀ + S)⁻¹ M t, in N or d dimensions, whichever are fewer."""
+    if not np.all(s > 0):
+        raise DataError(
+            "solve(feasible='free') needs penalties s above 0, or it has no one answer."
+        )
+    scale = max(np.abs(M).max(initial=0.0), float(np.sqrt(s.min())), 1e-300)
+    M1, s1 = M / scale, s / scale / scale
+    inverse = 1 / s1
+    if not (np.isfinite(M).all() and np.isfinite(t).all()):
+        raise DataError(_PROBLEMS[2])
+    N, d = M.shape[-2:]
+    if d >= N and np.isfinite(s1).all():
+        G = M1 @ np.swapaxes(M1, -1, -2) + s1[..., None] * np.eye(N)
+        a = np.linalg.solve(G, (M1 @ t[..., None]))[..., 0]
+    else:
+        weighted = M1 * inverse[..., None]
+        H = np.eye(d) + np.swapaxes(M1, -1, -2) @ weighted
+        a = (weighted @ np.linalg.solve(H, t[..., None]))[..., 0]
+    a = np.broadcast_to(a / scale, (*batch, N))
+    u = t - np.einsum("...n,...nd->...d", a, M)
+    finite = np.where(np.isfinite(s), s, 0.0)
+    g = finite * a - np.einsum("...nd,...d->...n", M, u)
+    # the objective is quadratic, so the distance to its minimum is ½ gᵀ(MMᵀ + S)⁻¹g ≤ ½ Σ g²/s
+    gap = 0.5 * np.sum(np.where(np.isfinite(s), g * g * (1 / s), 0.0), -1)
+    value = 0.5 * (np.sum(u * u, -1) + np.sum(finite * a * a, -1))
+    relative = gap / np.maximum(value + 0.5 * np.sum(t * t, -1), 1e-300)
+    return checked(Solution(a, gap, relative, value, np.ones(batch, np.int64)))
