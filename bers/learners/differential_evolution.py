@@ -72,8 +72,13 @@ def generation(
     high: Float64[np.ndarray, " D"],
     *,
     config: DEConfig,
+    donor: Float64[np.ndarray, " D"] | None = None,
+    p_m: float = 0.0,
 ) -> tuple[Population, Population]:
     """One generation. Returns the new population, and the trial points with their values.
+
+    With probability p_m an agent's mutant starts from `donor`, a point found elsewhere, instead of
+    from the first of the three agents.
 
     # Paper: the test for replacement is printed inside the coordinate loop; it belongs after it.
     """
@@ -84,7 +89,8 @@ def generation(
         # three others: draw from NP − 1 and step over j
         a, b, c = rng.choice(NP - 1, 3, replace=False)
         a, b, c = a + (a >= j), b + (b >= j), c + (c >= j)
-        mutant = np.clip(x[a] + config.differential_weight * (x[b] - x[c]), low, high)
+        base = donor if donor is not None and rng.random() < p_m else x[a]
+        mutant = np.clip(base + config.differential_weight * (x[b] - x[c]), low, high)
         cross = rng.random(D) < config.crossover_rate
         cross[rng.integers(D)] = True
         tried[j] = np.where(cross, mutant, x[j])

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
-from bers.errors import ConfigError, SolverError
+from bers.errors import ConfigError, DataError, SolverError
 from bers.trust.simplex import Feasible, Solution, checked, solve
 
 _MOST = 4000  # sources for which DAQP's dense matrix is bearable
@@ -39,10 +39,16 @@ def solve_constrained(
     >>> M = [[1.0], [1.0]]
     >>> solve_constrained(M, [1.0], [0.1, 10.0], upper=0.7).a.round(6).tolist()
     [0.7, 0.3]
-    >>> solve_constrained(M, [1.0], [0.1, 10.0], constraints=([[1.0, -1.0]], 0, 0)).a.round(6).tolist()
+    >>> equal = ([[1.0, -1.0]], 0, 0)
+    >>> solve_constrained(M, [1.0], [0.1, 10.0], constraints=equal).a.round(6).tolist()
     [0.5, 0.5]
     """
     M, t, s = (np.asarray(value, np.float64) for value in (M, t, s))
+    if max(M.ndim - 1, t.ndim, s.ndim) > 1:
+        raise DataError(
+            "solve_constrained(M, t, s) takes one problem at a time: M (N, d), t (d,) and s (N,); "
+            f"got {M.shape}, {t.shape} and {s.shape}."
+        )
     free = solve(M, t, s, feasible=feasible)  # also checks M, t and s
     most = _upper(upper, s, feasible)
     if constraints is not None:
@@ -61,7 +67,7 @@ def _upper(upper: ArrayLike | None, s: np.ndarray, feasible: str) -> Float64[np.
         )
     most = np.broadcast_to(most, s.shape)
     allowed = float(np.sum(most[np.isfinite(s)]))
-    if feasible == "simplex" and allowed < 1:
+    if feasible == "simplex" and allowed < 1 - 1e-12:  # N bounds of 1/N are meant to be enough
         raise ConfigError(
             f"solve_constrained(upper=...) allows a sum of {allowed:.3g}, but the weights must sum "
             "to 1. Raise the bounds, or use feasible='at_most_one'."
@@ -77,7 +83,13 @@ def _rows(
     A = np.atleast_2d(np.asarray(constraints[0], np.float64))
     if A.ndim != 2 or A.shape[1] != N or not np.isfinite(A).all():
         raise ConfigError(f"constraints=(A, low, high) need finite rows of {N} numbers in A.")
-    low, high = (np.broadcast_to(np.asarray(c, np.float64), len(A)) for c in constraints[1:])
+    low, high = (np.asarray(c, np.float64) for c in constraints[1:])
+    if not {low.shape, high.shape} <= {(), (1,), (len(A),)}:
+        raise ConfigError(
+            f"constraints=(A, low, high) need one number or {len(A)} in low and in high; "
+            f"got {low.shape} and {high.shape}."
+        )
+    low, high = np.broadcast_to(low, len(A)), np.broadcast_to(high, len(A))
     if not np.all(low <= high):
         raise ConfigError("constraints=(A, low, high) need low <= high in every row.")
     return A, low, high
@@ -87,6 +99,10 @@ def _by_fixing(
     M: np.ndarray, t: np.ndarray, s: np.ndarray, feasible: Feasible, most: np.ndarray
 ) -> Solution | None:
     """Fix what exceeds its bound, solve for the rest, release what no longer wants its bound."""
+    known = np.isfinite(s)
+    if feasible == "simplex" and (allowed := float(most[known].sum())) <= 1 + 1e-12:
+        only = np.where(known, most, 0.0) / allowed  # the bounds leave one point
+        return _certified(M, t, s, feasible, most, only, 0)
     fixed = np.zeros(len(s), bool)
     steps = 0
     for _ in range(60):
@@ -94,8 +110,8 @@ def _by_fixing(
         rest = 1.0 if feasible == "nonnegative" else 1 - a.sum()
         if rest < 0:
             return None
-        if rest > 0 and not fixed.all():
-            open_ = ~fixed
+        open_ = ~fixed
+        if rest > 0 and known[open_].any():
             part = solve(rest * M[open_], t - a @ M, rest * rest * s[open_], feasible=feasible)
             a[open_] = rest * part.a
             steps += int(part.steps)
@@ -179,6 +195,7 @@ def _daqp(
         np.concatenate([np.minimum(most[known], huge), high]).clip(-huge, huge),
         np.concatenate([floor, low]).clip(-huge, huge),
         sense,
+        primal_tol=1e-12,
     )
     if flag <= 0:
         raise SolverError(_FAILURES.get(flag, f"DAQP ended with code {flag}; loosen the bounds."))

@@ -22,8 +22,8 @@
 #define FOR_EACH_CPU
 #endif
 
-enum { CONE = 0, SIMPLEX = 1, AT_MOST_ONE = 2 };
-enum { OK = 0, NO_MEMORY = 1, NOT_FINITE = 2, NEGATIVE_S = 3 };
+enum { CONE = 0, SIMPLEX = 1, AT_MOST_ONE = 2, LESS_THAN_ONE = 3 };
+enum { OK = 0, NO_MEMORY = 1, NOT_FINITE = 2, NEGATIVE_S = 3, NO_SOURCE = 4 };
 
 #define SMALLEST_S 1e-13 /* in units where the longest row of D is 1 */
 
@@ -96,10 +96,12 @@ static inline int solve_set(
     collect(W, y);
     *total = 0;
     for (Int i = 0; i < W->n; i++) *total += y[i];
-    if (simplex) factor = *total > 0 ? 1 / *total : 0;
     memset(a, 0, sizeof(double) * n);
-    for (Int i = 0; i < W->n; i++) a[W->kept[i]] = y[i] * factor;
-    *total *= factor;
+    if (simplex && *total > 0) /* a division, so that one source has a weight of exactly 1 */
+        for (Int i = 0; i < W->n; i++) a[W->kept[i]] = y[i] / *total;
+    if (!simplex)
+        for (Int i = 0; i < W->n; i++) a[W->kept[i]] = y[i] * factor;
+    *total = simplex ? *total > 0 : *total * factor;
     return OK;
 }
 
@@ -109,6 +111,7 @@ static inline void certify(
     double *info
 ) {
     Int d = W->d;
+    int penalised = 1;
     double *u = W->v, value = 0, along = 0, least = HUGE_VAL, fenchel = 0, weight = 0;
     memset(u, 0, sizeof(double) * d);
     for (Int i = 0; i < n; i++) {
@@ -126,11 +129,15 @@ static inline void certify(
         value += sa * a[i];
         along += a[i] * (sa - p);
         least = fmin(least, sa - p);
+        penalised &= s[i] > 0;
         fenchel += p > 0 && s[i] > 0 ? (sa - p) * ((sa - p) / s[i]) : a[i] * (sa - 2 * p);
     }
     value = 0.5 * (value + dot(u, u, d));
-    if (mode == AT_MOST_ONE) least = fmin(least, 0);
+    if (mode == AT_MOST_ONE || mode == LESS_THAN_ONE) least = fmin(least, 0);
     info[0] = mode == CONE ? 0.5 * fenchel : fmax(0, along - least);
+    /* the cone holds the set, so its bound is one too: far closer where t and a are small */
+    if (mode == LESS_THAN_ONE && penalised) info[0] = fmin(info[0], 0.5 * fenchel);
+    if (mode == SIMPLEX && !(weight > 0.5)) info[0] = HUGE_VAL; /* a is not in the set */
     info[1] = value;
     info[3] = info[0] / fmax(value + 0.5 * dot(t, t, d), 1e-300);
 }
@@ -148,12 +155,14 @@ FOR_EACH_CPU int bers_weights(
         double total = 0;
         W.steps = 0;
         code = solve_set(&W, n, M, t, s, mode != CONE, warm, a, &total);
+        if (code == OK && mode == SIMPLEX && W.n == 0) code = NO_SOURCE;
         if (code == OK) certify(&W, n, M, t, s, mode, a, info);
         /* the weights of the simplex are also the best of at most one, or less would be better */
         if (code == OK && mode == AT_MOST_ONE && info[3] > 1e-12) {
             code = solve_set(&W, n, M, t, s, 0, 0, a, &total);
-            if (code == OK && total > 1) code = solve_set(&W, n, M, t, s, 1, 0, a, &total);
-            if (code == OK) certify(&W, n, M, t, s, mode, a, info);
+            int below = total <= 1;
+            if (code == OK && !below) code = solve_set(&W, n, M, t, s, 1, 0, a, &total);
+            if (code == OK) certify(&W, n, M, t, s, below ? LESS_THAN_ONE : mode, a, info);
         }
         info[2] = (double)W.steps;
         M += step_M, t += step_t, s += step_s, a += n, info += 4;

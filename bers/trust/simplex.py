@@ -30,7 +30,9 @@ _MODES = {"nonnegative": 0, "simplex": 1, "at_most_one": 2}
 _PROBLEMS = {
     1: "there is not enough memory for the solver; rank fewer sources at once.",
     2: "means and target of the weights must be finite; a posterior has NaN or infinite entries.",
-    3: "penalties s must be 0 or above (infinite for a source without data); got a negative one.",
+    3: "penalties s must be 0 or above (infinite for a source without data); one is not.",
+    4: "no source has data: all penalties s are infinite, so no weights sum to 1. "
+    "Leave the problem out, or use feasible='at_most_one'.",
 }
 _WORST_GAP = 1e-6  # relative; beyond it an answer is not handed out
 _SMALL = 4000  # numbers in M that are copied sooner than their address is found
@@ -113,7 +115,7 @@ def _batch(M: np.ndarray, t: np.ndarray, s: np.ndarray) -> tuple[int, ...]:
 
 def checked(solution: Solution) -> Solution:
     """The solution, if its certificate is good enough to hand it out."""
-    worst = solution.relative_gap.max()
+    worst = solution.relative_gap.max(initial=0.0)
     if not worst <= _WORST_GAP:
         raise SolverError(
             f"the weights could not be found: a relative gap of {worst:.1e} is left. Rescale the "
@@ -131,9 +133,9 @@ def _library() -> ctypes.CDLL:
         if path.exists():
             library = ctypes.CDLL(str(path))
             size, where, number = ctypes.c_longlong, ctypes.c_void_p, ctypes.c_int
-            library.bers_weights.argtypes = [
-                size, size, size, where, size, where, size, where, size, number, number, where, where
-            ]  # fmt: skip
+            arrays = [where, size, where, size, where, size]  # M, t and s, each with its step
+            inputs = [size, size, size, *arrays, number, number]
+            library.bers_weights.argtypes = [*inputs, where, where]
             return library
     raise SolverError(
         "the compiled solver is missing. Install BERS again, with a C compiler: pip install -e ."
@@ -206,7 +208,7 @@ def _call_packed(
     a: np.ndarray,
     info: np.ndarray,
 ) -> None:
-    """One small problem. All arrays in one, since asking NumPy for an address takes a microsecond."""
+    """One small problem. All arrays in one, since finding an address takes a microsecond."""
     size = N * d
     room = np.empty(size + d + 2 * N + 4)
     room[:size].reshape(N, d)[:] = M
@@ -236,25 +238,30 @@ def _closed_form(M: np.ndarray, t: np.ndarray, s: np.ndarray, batch: tuple[int, 
         raise DataError(
             "solve(feasible='free') needs penalties s above 0, or it has no one answer."
         )
-    scale = max(np.abs(M).max(initial=0.0), float(np.sqrt(s.min())), 1e-300)
-    M1, s1 = M / scale, s / scale / scale
-    inverse = 1 / s1
     if not (np.isfinite(M).all() and np.isfinite(t).all()):
         raise DataError(_PROBLEMS[2])
-    N, d = M.shape[-2:]
-    if d >= N and np.isfinite(s1).all():
-        G = M1 @ np.swapaxes(M1, -1, -2) + s1[..., None] * np.eye(N)
-        a = np.linalg.solve(G, (M1 @ t[..., None]))[..., 0]
-    else:
-        weighted = M1 * inverse[..., None]
-        H = np.eye(d) + np.swapaxes(M1, -1, -2) @ weighted
-        a = (weighted @ np.linalg.solve(H, t[..., None]))[..., 0]
-    a = np.broadcast_to(a / scale, (*batch, N))
-    u = t - np.einsum("...n,...nd->...d", a, M)
-    finite = np.where(np.isfinite(s), s, 0.0)
-    g = finite * a - np.einsum("...nd,...d->...n", M, u)
-    # the objective is quadratic, so the distance to its minimum is ½ gᵀ(MMᵀ + S)⁻¹g ≤ ½ Σ g²/s
-    gap = 0.5 * np.sum(np.where(np.isfinite(s), g * g * (1 / s), 0.0), -1)
-    value = 0.5 * (np.sum(u * u, -1) + np.sum(finite * a * a, -1))
-    relative = gap / np.maximum(value + 0.5 * np.sum(t * t, -1), 1e-300)
+    with np.errstate(all="ignore"):  # what overflows leaves no finite gap, and is refused for that
+        scale = max(np.abs(M).max(initial=0.0), float(np.sqrt(s.min(initial=1e300))), 1e-300)
+        try:
+            a = _ridge(M / scale, t, s / scale / scale) / scale
+        except np.linalg.LinAlgError:
+            a = np.full(M.shape[-2], np.nan)
+        a = np.broadcast_to(a, (*batch, M.shape[-2]))
+        u = t - np.einsum("...n,...nd->...d", a, M)
+        finite = np.where(np.isfinite(s), s, 0.0)
+        g = finite * a - np.einsum("...nd,...d->...n", M, u)
+        # quadratic, so the distance to the minimum is ½ gᵀ(MMᵀ + S)⁻¹g ≤ ½ Σ g²/s
+        gap = 0.5 * np.sum(np.where(np.isfinite(s), g * (g / s), 0.0), -1)
+        value = 0.5 * (np.sum(u * u, -1) + np.sum(finite * a * a, -1))
+        relative = gap / np.maximum(value + 0.5 * np.sum(t * t, -1), 1e-300)
     return checked(Solution(a, gap, relative, value, np.ones(batch, np.int64)))
+
+
+def _ridge(M: np.ndarray, t: np.ndarray, s: np.ndarray) -> np.ndarray:
+    N, d = M.shape[-2:]
+    if d >= N and np.isfinite(s).all():
+        G = M @ np.swapaxes(M, -1, -2) + s[..., None] * np.eye(N)
+        return np.linalg.solve(G, (M @ t[..., None]))[..., 0]
+    weighted = M / s[..., None]
+    H = np.eye(d) + np.swapaxes(M, -1, -2) @ weighted
+    return (weighted @ np.linalg.solve(H, t[..., None]))[..., 0]

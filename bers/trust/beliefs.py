@@ -1,0 +1,119 @@
+"""What is known when weights are chosen: the posteriors, and a summary of the target's rows.
+
+Enters: a fitted model whose last head is the target, and the target's rows. Leaves: `Beliefs`,
+from which every rule makes weights. Functions are compared where the target lives: a head's
+function over the target's rows is a vector of d numbers, since the rows' triangular factor turns
+weights into values. [Eq. function_space]
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float64, Int
+
+from bers.data.source import Source
+from bers.errors import DataError
+from bers.model import nig
+from bers.model.neural_linear import Model
+from bers.model.posteriors import summarise
+
+_SAMPLE = 256  # rows of the target that rules may look at one by one
+
+
+@dataclass(frozen=True)
+class Beliefs:
+    """The posteriors of N sources and of the target, and the target's rows boiled down."""
+
+    sources: nig.NIG
+    """Stacked: arrays lead with N."""
+    target: nig.NIG
+    rows: Int[np.ndarray, " N"]
+    """Rows behind each source."""
+    summary: nig.Summary
+    """Of the target's rows under the same encoder."""
+    Phi: Float64[np.ndarray, "m d"]
+    """Features of at most 256 of the target's rows, the same ones at every call."""
+    y: Float64[np.ndarray, " m"]
+
+    @property
+    def N(self) -> int:
+        """Number of sources."""
+        return len(self.rows)
+
+    @property
+    def n(self) -> int:
+        """Rows of the target."""
+        return int(self.summary.n)
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which sources have any rows; the others are undetermined and get no weight."""
+        return (self.rows > 0) & np.isfinite(self.sources.noise)
+
+    @cached_property
+    def raw(self) -> Float64[np.ndarray, "d d"]:
+        """L with E[(φᵀw)²] = ‖Lw‖² over the target's rows."""
+        return self.summary.R[:-1, :-1] / np.sqrt(max(self.n, 1))
+
+    @cached_property
+    def _centred(self) -> Float64[np.ndarray, "d d"]:
+        """The factor of [Φ y] less their means: the bias is moved to the front, and factored out."""
+        d = self.sources.d
+        order = [d - 1, *range(d - 1), d]
+        R = np.linalg.qr(self.summary.R[:, order], mode="r")
+        return R[1:, 1:] / np.sqrt(max(self.n, 1))
+
+    @cached_property
+    def centred(self) -> Float64[np.ndarray, "k d"]:
+        """L with Var[φᵀw] = ‖Lw‖² over the target's rows."""
+        L = self._centred[:-1, :-1]
+        return np.concatenate([L, np.zeros((len(L), 1))], axis=1)
+
+    @cached_property
+    def label(self) -> Float64[np.ndarray, " k"]:
+        """The target's labels in the space of `centred`: Cov[φᵀw, y] = (Lw)ᵀ label."""
+        return self._centred[:-1, -1]
+
+    @cached_property
+    def label_variance(self) -> float:
+        """Of the target's labels."""
+        return float(np.sum(self._centred[:, -1] ** 2))
+
+    def uncertainty(self, L: Float64[np.ndarray, "k d"]) -> Float64[np.ndarray, " N"]:
+        """E[σᵢ²] tr(LΣᵢLᵀ): expected squared error of each source's function. [Eq. qp]"""
+        spread = np.linalg.solve(np.swapaxes(self.sources.U, -1, -2), L.T)
+        with np.errstate(invalid="ignore"):
+            s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
+        return np.where(self.known, s, np.inf)
+
+
+def beliefs(model: Model, target: Source) -> Beliefs:
+    """Of a model whose last head is that of `target`.
+
+    >>> from bers import Demonstrations, ModelConfig, fit
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
+    >>> runs = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, x[:, 1], "bob")]
+    >>> target = Demonstrations(x[:50], x[:50, 1], "target")
+    >>> config = ModelConfig(hidden=(8,), latent_dim=4, batches=100)
+    >>> known = beliefs(fit([*runs, target], config=config), target)
+    >>> known.N, known.n
+    (2, 50)
+    """
+    if len(model.names) < 2 or int(model.rows[-1]) != target.n:
+        raise DataError(
+            "beliefs(model, target) needs a model whose last head is the target's, after at least "
+            "one source. Fit or refine it with [*sources, target]."
+        )
+    summary = next(summarise(model.state.encoder, [target], inputs=model.inputs))
+    size = min(_SAMPLE, max(target.n, 1))
+    x, y, used = target.draw(np.random.default_rng(target.n), 1, size)
+    heads = model.heads
+    return Beliefs(
+        sources=nig.NIG(heads.mu[:-1], heads.U[:-1], heads.alpha[:-1], heads.beta[:-1]),
+        target=heads[-1],
+        rows=model.rows[:-1],
+        summary=summary,
+        Phi=model.features(x[used].astype(np.float64)),
+        y=y[used].astype(np.float64),
+    )

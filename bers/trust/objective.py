@@ -1,0 +1,107 @@
+"""From posteriors to the quadratic program, in one of five metrics.
+
+Enters: `Beliefs`, the name of a metric. Leaves: rows M, a target t and penalties s, the program
+that simplex.py solves. [Eq. qp] [Eq. metrics]
+
+The paper compares weights w. Weights depend on directions of the features that the rows never
+excite, on offsets and on scale; the other metrics compare the functions φᵀw over the target's rows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float64
+
+from bers.errors import ConfigError
+from bers.model import nig
+from bers.trust.beliefs import Beliefs
+from bers.trust.simplex import Feasible, solve
+
+Metric = Literal["weights", "function", "centred", "shape", "affine"]
+METRICS: dict[str, str] = {
+    "weights": "distance of the weights w, as the paper prints it",
+    "function": "distance of the functions over the target's rows",
+    "centred": "the same, offsets ignored",
+    "shape": "the same, offsets and every function's scale ignored",
+    "affine": "the best non-negative combination, with one offset and one scale for all",
+}
+"""What each metric compares."""
+
+_RIDGE = 1e-9  # of the mean square, so that a draw with collinear sources has one answer
+
+
+@dataclass(frozen=True)
+class Program:
+    """min ½‖t − Σ aᵢMᵢ‖² + ½ Σ sᵢaᵢ²; arrays may lead with a batch axis."""
+
+    M: Float64[np.ndarray, "*batch N k"]
+    t: Float64[np.ndarray, "*batch k"]
+    s: Float64[np.ndarray, "*batch N"]
+
+
+def program(known: Beliefs, metric: Metric) -> Program:
+    """The program of the posterior means. [Eq. qp]
+
+    `weights` is Eq. qp of the paper; the other metrics replace ‖·‖² by the mean square over the
+    target's rows, tr(Σᵢ) along with it.
+    """
+    L = _root(known, metric)
+    return _measured(known.sources.mu @ L.T, known.target.mu @ L.T, known.uncertainty(L), metric)
+
+
+def drawn_programs(rng: np.random.Generator, known: Beliefs, metric: Metric, draws: int) -> Program:
+    """One program for each draw of all w from their posteriors; the draws carry the uncertainty."""
+    L = _root(known, metric)
+    w, _ = nig.draw(rng, known.sources, draws)
+    w_target, _ = nig.draw(rng, known.target, draws)
+    M, t = w @ L.T, w_target @ L.T
+    size = np.mean(np.sum(M**2, -1), -1, keepdims=True)
+    s = np.where(known.known, _RIDGE * size, np.inf)
+    return _measured(M, t, s, metric)
+
+
+def solved(
+    problem: Program, metric: Metric, feasible: Feasible = "simplex"
+) -> Float64[np.ndarray, "*batch N"]:
+    """Weights of a program or of a batch of them; zeros where nothing is determined.
+
+    `affine` has a scale of its own, so its weights are divided by their sum on the simplex.
+    """
+    lost = ~np.isfinite(problem.s).any(-1) | ~(np.sum(problem.t**2, -1) > 0)
+    if np.all(lost):
+        return np.zeros(problem.s.shape)
+    set_ = "nonnegative" if metric == "affine" else feasible
+    a = solve(problem.M, problem.t, problem.s, feasible=set_).a
+    if metric == "affine":
+        total = a.sum(-1, keepdims=True)
+        a = np.where(total > 0, a / np.where(total > 0, total, 1.0), 0.0)
+    return np.where(lost[..., None], 0.0, a)
+
+
+def _root(known: Beliefs, metric: Metric) -> np.ndarray:
+    roots: dict[str, Callable[[], np.ndarray]] = {
+        "weights": lambda: np.eye(known.sources.d),
+        "function": lambda: known.raw,
+        "centred": lambda: known.centred,
+        "shape": lambda: known.centred,
+        "affine": lambda: known.centred,
+    }
+    if metric not in roots:
+        raise ConfigError(f"there is no metric {metric!r}. Known: {', '.join(METRICS)}.")
+    return roots[metric]()
+
+
+def _measured(M: np.ndarray, t: np.ndarray, s: np.ndarray, metric: Metric) -> Program:
+    if metric != "shape":
+        return Program(M, t, s)
+    size, own = np.linalg.norm(M, axis=-1), np.linalg.norm(t, axis=-1, keepdims=True)
+    flat = size <= 1e-12 * np.max(size, axis=-1, keepdims=True)  # a constant has no shape
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rows = np.where(flat[..., None], 0.0, M / np.where(flat, 1.0, size)[..., None])
+        return Program(
+            rows,
+            np.where(own > 0, t / np.where(own > 0, own, 1.0), 0.0),
+            np.where(flat, np.inf, s / np.where(flat, 1.0, size) ** 2),
+        )
