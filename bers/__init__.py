@@ -18,6 +18,8 @@ _WHERE = {
     "refine": "bers.model.neural_linear",
     "load_model": "bers.model.model_files",
     "save_model": "bers.model.model_files",
+    "rank": "bers.trust.ranking",
+    "Ranking": "bers.trust.ranking",
 }
 
 __all__ = sorted(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll]

@@ -2,9 +2,9 @@
 
 Enters: seeds and rules. Leaves: one file of records per trial and target, and all of them joined.
 Differential Evolution runs on a target without any help; after each generation the model is
-refined by one batch, and every rule weighs the sources by the same posteriors. UCB learns by trying, so it
-has a run of its own, in which the source it picks is reused as in the paper. A trial that is there
-already is not run again.
+refined by one batch, and every rule weighs the sources by the same posteriors. UCB learns by
+trying, so it has a run of its own, in which the source it picks is reused as in the paper. A trial
+that is there already is not run again.
 """
 
 import json

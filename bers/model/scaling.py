@@ -8,7 +8,7 @@ for ỹ, the head's prior has its bias centred at loc and β⁰ multiplied by sc
 Heads therefore stay in the labels' own units and can be compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +23,7 @@ from bers.progress import progress_bar
 from bers.text import printable
 
 _ENOUGH_ROWS = 8  # fewer labels say too little about their own spread
-_LABELS = Memory()
+_LABELS, _INPUTS = Memory(), Memory()
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,10 @@ def input_scale(sources: Sequence[Source], *, show: bool | None = False) -> Inpu
     total = Moments(np.zeros(dims.pop()))
     with progress_bar("measuring inputs", sum(s.n for s in sources), show=show) as advance:
         for source in sources:
-            own = Moments(np.zeros(1))
-            for x, y in source.blocks():
-                total.add(x)
-                own.add(y[:, None])
-                advance(len(y), source=source.name)
-            _LABELS.recall(source, "moments", lambda own=own: own)
+            inputs, labels = _moments(source, advance)
+            total.join(inputs)
+            _INPUTS.recall(source, "moments", lambda inputs=inputs: inputs)
+            _LABELS.recall(source, "moments", lambda labels=labels: labels)
     return InputScale(total.mean, np.where(total.varies, total.spread, 1.0))
 
 
@@ -89,7 +87,7 @@ def label_scales(
     """
     if config.labels == "raw":
         return [LabelScale() for _ in sources]
-    moments = [_label_moments(source, show) for source in sources]
+    moments = [label_moments(source, show) for source in sources]
     known = [float(m.spread[0]) for m in moments if m.n >= _ENOUGH_ROWS and m.varies[0]]
     centres = [float(m.mean[0]) for m in moments if m.n > 0]
     common = float(np.median(known)) if known else 1.0
@@ -103,18 +101,30 @@ def label_scales(
     ]
 
 
-def _label_moments(source: Source, show: bool | None) -> "Moments":
-    """Measured once for each source, since a source never changes."""
+def input_moments(source: Source) -> "Moments":
+    """Mean and spread of the input columns of one source, measured once."""
+    return _INPUTS.recall(source, "moments", lambda: _moments(source)[0])
+
+
+def label_moments(source: Source, show: bool | None = False) -> "Moments":
+    """Mean and spread of the labels of one source, measured once, since a source never changes."""
 
     def find() -> Moments:
-        own = Moments(np.zeros(1))
         with progress_bar("measuring labels", source.n, show=show) as advance:
-            for _, y in source.blocks():
-                own.add(y[:, None])
-                advance(len(y), source=source.name)
-        return own
+            return _moments(source, advance)[1]
 
     return _LABELS.recall(source, "moments", find)
+
+
+def _moments(
+    source: Source, advance: Callable[..., object] = lambda rows, **columns: None
+) -> tuple["Moments", "Moments"]:
+    inputs, labels = Moments(np.zeros(source.dim)), Moments(np.zeros(1))
+    for x, y in source.blocks():
+        inputs.add(x)
+        labels.add(y[:, None])
+        advance(len(y), source=source.name)
+    return inputs, labels
 
 
 class Moments:
@@ -131,11 +141,17 @@ class Moments:
             return
         rows = rows.astype(np.float64, copy=False)
         mean = rows.mean(axis=0)
-        shift, n = mean - self.mean, self.n + len(rows)
-        self._squares = (
-            self._squares + np.square(rows - mean).sum(axis=0) + shift**2 * (self.n * len(rows) / n)
-        )
-        self.mean, self.n = self.mean + shift * (len(rows) / n), n
+        self._join(len(rows), mean, np.square(rows - mean).sum(axis=0))
+
+    def join(self, other: "Moments") -> None:
+        """Take in all rows that another has taken in."""
+        if other.n:
+            self._join(other.n, other.mean, other._squares)
+
+    def _join(self, rows: int, mean: np.ndarray, squares: np.ndarray) -> None:
+        shift, n = mean - self.mean, self.n + rows
+        self._squares = self._squares + squares + shift**2 * (self.n * rows / n)
+        self.mean, self.n = self.mean + shift * (rows / n), n
 
     @property
     def spread(self) -> np.ndarray:

@@ -58,7 +58,7 @@ class Beliefs:
 
     @cached_property
     def _centred(self) -> Float64[np.ndarray, "d d"]:
-        """The factor of [Φ y] less their means: the bias is moved to the front, and factored out."""
+        """The factor of [Φ y] less their means: the bias moves to the front and is factored out."""
         d = self.sources.d
         order = [d - 1, *range(d - 1), d]
         R = np.linalg.qr(self.summary.R[:, order], mode="r")
