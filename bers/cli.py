@@ -1,4 +1,4 @@
-"""The command line: `bers demo`, `bers fit`, `bers info`, `bers reproduce`.
+"""The command line: `bers demo`, `bers rank`, `bers fit`, `bers info`, `bers reproduce`.
 
 Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
 standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
@@ -62,6 +62,76 @@ def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = No
         "share of those rows inside each head's 50% and 90% intervals."
     )
     _write_study(out, records)
+
+
+@app.command()
+def rank(
+    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Rows of the new task.")],
+    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
+    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    rule: Annotated[str, typer.Option(help="How to weigh; odds is the library's own.")] = "odds",
+    json: Annotated[bool, typer.Option("--json", help="Only JSON on standard output.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the weights as PNG.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the ranking as a page.")] = None,
+    export: Annotated[
+        str | None, typer.Option(help="robomimic: data-set weights, to --export-to.")
+    ] = None,
+    export_to: Annotated[Path, typer.Option(help="Where --export writes.")] = Path(
+        "robomimic.json"
+    ),
+    batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-4,
+    skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
+    draws: Annotated[int, typer.Option(help="Of the posteriors, for the intervals.")] = 400,
+    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
+    backend: Annotated[
+        str, typer.Option(help="Who works on the shards: threads, processes or ray.")
+    ] = "threads",
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many at once.")] = None,
+    seed: Seed = 0,
+    progress: Progress = None,
+) -> None:
+    """Say whom a new task should learn from, how much, and how sure that is."""
+    from bers.files import write_atomically
+    from bers.model.config import ModelConfig
+    from bers.model.side_by_side import work_on
+    from bers.trust import show
+    from bers.trust.ranking import rank as rank_sources
+    from bers.trust.robomimic import robomimic_weights
+
+    if export not in (None, "robomimic"):
+        raise ConfigError(f"--export {export} is not known. Known: robomimic.")
+    for name, path in (("--plot", plot), ("--html", html), ("--export-to", export_to)):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise ConfigError(f"{name} {path} must be a file in a folder that exists.")
+    config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip)
+    sources = [_load(path, x, y, drop_nonfinite) for path in source]
+    new = _load(target, x, y, drop_nonfinite)
+    with work_on(backend, jobs):  # pyright: ignore[reportArgumentType]
+        ranking = rank_sources(
+            sources, new, rule=rule, config=config, draws=draws, rng=seed, progress=progress
+        )
+    values = ranking.to_dict()
+    if json:
+        print(ranking.to_json())
+    else:
+        console = _console()
+        console.print(show.title(values), style="bold", markup=False)
+        _print_table(show.headings(values), show.table(values))
+        for line in [*show.footing(values), _columns_taken(target, x, y), show.legend()]:
+            console.print(line, markup=False)
+    if plot is not None:
+        ranking.plot(str(plot))
+    pages = [(html, lambda: show.as_page(values))] if html is not None else []
+    if export is not None:
+        pages.append((export_to, lambda: robomimic_weights(ranking, source)))
+    for path, text in pages:
+        with write_atomically(path) as temporary:
+            temporary.write_text(text(), encoding="utf-8")
+    for path in (plot, html, export_to if export else None):
+        if path is not None and not json:
+            _console().print(f"Written: {path}", markup=False)
 
 
 @app.command()
@@ -182,6 +252,21 @@ def _load(path: str, x: str | None, y: str | None, drop_nonfinite: bool) -> Any:
     return load(path, x=columns, y=y, drop_nonfinite=drop_nonfinite)
 
 
+def _columns_taken(path: str, x: str | None, y: str | None) -> str:
+    """Which columns were read, and whether that was a guess."""
+    from bers.data.storage import describe_columns
+    from bers.text import printable
+
+    if path.startswith("minari:"):
+        return "Inputs: observation, action, next observation; label: reward."
+    columns = [name.strip() for name in x.split(",") if name.strip()] if x is not None else None
+    inputs, label, guessed = describe_columns(path, columns, y)
+    shown = ", ".join(printable(name, 20) for name in inputs[:8])
+    more = f", ... ({len(inputs)})" if len(inputs) > 8 else ""
+    guess = " (guessed; choose with --x and --y)" if guessed else ""
+    return f"Inputs: {shown}{more}; label: {printable(label)}{guess}."
+
+
 def _averaged(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """One record per head, numbers averaged over trials."""
     import numpy as np
@@ -220,7 +305,8 @@ def _print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for i, name in enumerate(columns):
-        number = all(row[i][:1].isdigit() or row[i][:1] == "-" or row[i] == "nan" for row in rows)
+        starts = {row[i][:1] for row in rows if row[i] != "nan"} - {"", "-", "+"}
+        number = all(start.isdigit() for start in starts)
         table.add_column(name, justify="right" if i > 0 and number else "left")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))

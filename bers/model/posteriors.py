@@ -5,10 +5,8 @@ go through the encoder a block at a time and are boiled down to a triangular fac
 the parts of a source on disk, are worked on side by side. Memory does not grow with the rows.
 """
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -22,11 +20,11 @@ from bers.model.config import ModelConfig
 from bers.model.encoder import Encoder
 from bers.model.remember import Memory
 from bers.model.scaling import InputScale, LabelScale
+from bers.model.side_by_side import each, each_in_memory
 from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096  # go through the encoder at once
 _RAW_ROWS = 65536  # are read at once where there is no encoder
-_THREADS = min(os.cpu_count() or 1, 8)
 _SUBSETS = Memory()
 _run = eqx.filter_jit(lambda encoder, x: encoder(x))
 
@@ -57,7 +55,7 @@ def summarise_rows(source: Source) -> nig.Summary:
     >>> nig.condition(weak, summary).mu.round(6).tolist()
     [2.0, 1.0]
     """
-    return next(_side_by_side([source], source.dim, lambda part: part.blocks(_RAW_ROWS)))
+    return next(_side_by_side([source], _RawRows(source.dim)))
 
 
 def summarise(
@@ -69,12 +67,7 @@ def summarise(
 ) -> Iterator[nig.Summary]:
     """All rows of each source as one triangular factor; `seen` is told of rows that are done."""
 
-    def encoded(part: Source) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for x, y in part.blocks(_BLOCK_ROWS):
-            yield _encode(encoder, inputs.standardise(x)), y
-            seen(len(y))
-
-    return _side_by_side(sources, encoder.features, encoded)
+    return _side_by_side(sources, _EncodedRows(encoder, inputs), seen)
 
 
 def summarise_subsets(
@@ -112,26 +105,48 @@ def posteriors(
     return Posteriors(priors, nig.condition(priors, summary), summary.n)
 
 
-def _side_by_side(
-    sources: Sequence[Source],
-    d: int,
-    rows: Callable[[Source], Iterator[tuple[np.ndarray, np.ndarray]]],
-) -> Iterator[nig.Summary]:
-    """One summary per source, in order, while threads work on the parts of the next ones."""
+@dataclass(frozen=True)
+class _RawRows:
+    """The summary of a part whose columns are the features. Can be sent to another process."""
 
-    def one(part: Source) -> nig.Summary:
-        summary = nig.empty(d)
-        for Phi, y in rows(part):
-            summary = nig.extend(summary, Phi, y)
+    d: int
+
+    def __call__(self, part: Source) -> nig.Summary:
+        summary = nig.empty(self.d)
+        for x, y in part.blocks(_RAW_ROWS):
+            summary = nig.extend(summary, x, y)
         return summary
 
-    with ThreadPoolExecutor(_THREADS) as pool:
-        waiting = [[pool.submit(one, part) for part in source.parts()] for source in sources]
-        try:
-            for parts in waiting:
-                yield nig.merge(*(part.result() for part in parts))
-        finally:
-            pool.shutdown(cancel_futures=True)
+
+@dataclass(frozen=True)
+class _EncodedRows:
+    """The summary of a part that goes through the encoder. Can be sent to another process."""
+
+    encoder: Encoder
+    inputs: InputScale
+
+    def __call__(self, part: Source) -> nig.Summary:
+        summary = nig.empty(self.encoder.features)
+        for x, y in part.blocks(_BLOCK_ROWS):
+            summary = nig.extend(summary, _encode(self.encoder, self.inputs.standardise(x)), y)
+        return summary
+
+
+def _side_by_side(
+    sources: Sequence[Source],
+    summary_of: Callable[[Source], nig.Summary],
+    seen: Callable[[int], object] = lambda rows: None,
+) -> Iterator[nig.Summary]:
+    """One summary per source, in order, while others work on the parts of the next ones."""
+    split = [source.parts() for source in sources]
+    every = [part for parts in split for part in parts]
+    found = (each if len(every) > len(sources) else each_in_memory)(summary_of, every)
+    for parts in split:
+        own = []
+        for _ in parts:
+            own.append(next(found))
+            seen(int(own[-1].n))
+        yield nig.merge(*own)
 
 
 def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:

@@ -152,15 +152,19 @@ FOR_EACH_CPU int bers_weights(
     Work W;
     int code = reserve(&W, n, n < LARGE ? n : 0, d) ? OK : NO_MEMORY;
     for (Int b = 0; b < batch && code == OK; b++) {
-        double total = 0;
+        double total = 0, start = 0;
         W.steps = 0;
-        code = solve_set(&W, n, M, t, s, mode != CONE, warm, a, &total);
+        /* a start that left something to nobody: most likely the answer does so too */
+        for (Int i = 0; warm && mode == AT_MOST_ONE && i < n; i++) start += a[i];
+        int below = start > 0 && start < 1 - 1e-9;
+        if (below) code = solve_set(&W, n, M, t, s, 0, 1, a, &total), below = total <= 1;
+        if (code == OK && !below) code = solve_set(&W, n, M, t, s, mode != CONE, warm, a, &total);
         if (code == OK && mode == SIMPLEX && W.n == 0) code = NO_SOURCE;
-        if (code == OK) certify(&W, n, M, t, s, mode, a, info);
+        if (code == OK) certify(&W, n, M, t, s, below ? LESS_THAN_ONE : mode, a, info);
         /* the weights of the simplex are also the best of at most one, or less would be better */
-        if (code == OK && mode == AT_MOST_ONE && info[3] > 1e-12) {
+        if (code == OK && mode == AT_MOST_ONE && !below && info[3] > 1e-12) {
             code = solve_set(&W, n, M, t, s, 0, 0, a, &total);
-            int below = total <= 1;
+            below = total <= 1;
             if (code == OK && !below) code = solve_set(&W, n, M, t, s, 1, 0, a, &total);
             if (code == OK) certify(&W, n, M, t, s, below ? LESS_THAN_ONE : mode, a, info);
         }

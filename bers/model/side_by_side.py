@@ -1,0 +1,74 @@
+"""Work on many parts at once: in threads, in processes, or on a Ray cluster.
+
+Enters: a function and the parts it is to be called on. Leaves: its results, in the parts' order,
+so sums over them have the same bits wherever the work was done. Rows in memory are few enough for
+plain threads; parts on disk go through joblib, whose backend can be chosen.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Literal
+
+from bers.errors import ConfigError
+
+Backend = Literal["threads", "processes", "ray"]
+BACKENDS: tuple[Backend, ...] = ("threads", "processes", "ray")
+THREADS = min(os.cpu_count() or 1, 8)
+
+_chosen: ContextVar[Backend | None] = ContextVar("backend", default=None)
+
+
+@contextmanager
+def work_on(backend: Backend, jobs: int | None = None) -> Iterator[None]:
+    """Within the block, parts on disk are worked on by this backend.
+
+    "ray" uses the cluster that Ray is connected to, or starts one on this machine.
+
+    >>> with work_on("processes", jobs=2):
+    ...     list(each(abs, [-1, -2, -3]))
+    [1, 2, 3]
+    """
+    if backend not in BACKENDS:
+        raise ConfigError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}.")
+    import joblib
+
+    if backend == "ray":
+        try:
+            from ray.util.joblib import register_ray
+        except ImportError as error:
+            raise ConfigError("backend 'ray' needs Ray: pip install 'bers[ray]'.") from error
+        register_ray()
+    name = {"threads": "threading", "processes": "loky", "ray": "ray"}[backend]
+    before = _chosen.set(backend)
+    try:
+        with joblib.parallel_config(
+            backend=name, n_jobs=jobs or (-1 if backend == "ray" else THREADS)
+        ):
+            yield
+    finally:
+        _chosen.reset(before)
+
+
+def each(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+    """function(part) for every part, in order, as soon as they are there."""
+    import joblib
+
+    if _chosen.get() is None:
+        workers = joblib.Parallel(n_jobs=THREADS, prefer="threads", return_as="generator")
+    else:
+        workers = joblib.Parallel(return_as="generator")
+    yield from workers(joblib.delayed(function)(part) for part in parts)
+
+
+def each_in_memory(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+    """The same in plain threads, which start ten times as fast."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        waiting = [pool.submit(function, part) for part in parts]
+        try:
+            for one in waiting:
+                yield one.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
