@@ -13,8 +13,20 @@
 #define COARSE_ROWS 512      /* a sample of so many rows gives a start for all of them */
 #define LARGE (16 * COARSE_ROWS)
 #define BLOCK 64
+#define SMALL 32             /* up to so many rows, all their inner products are found at once */
+#define TILE 8               /* four by TILE of them stay in registers */
+
+/* The functions that take the time exist once for new and once for old processors; the small ones
+   become part of them. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define FOR_EACH_CPU __attribute__((target_clones("arch=x86-64-v3", "default")))
+#else
+#define FOR_EACH_CPU
+#endif
+#define PART static inline __attribute__((always_inline))
 
 typedef long long Int;
+typedef double Four __attribute__((vector_size(32), aligned(8), may_alias));
 
 typedef struct {
     Int n, d, k;             /* rows, features, active rows */
@@ -31,81 +43,101 @@ typedef struct {
     double *ya, *r, *z, *H;  /* y and residual of the active rows; the linear system */
     double *X, *x;           /* a block of rows; one row */
     double *G;               /* inner products of all rows, where they are few */
-    int has_G;
+    int has_G, has_H;        /* is G found; does H hold the factor, ya the answer, for A */
     Int *A;                  /* which rows are active, in order */
     Int *kept;               /* rows of the caller that are in D; as much room again */
     Int steps;
+    Int last_n;              /* rows of the problem before this one, whose active rows are in A */
+    void *room;              /* where all but the copy is */
 } Work;
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-static void release(Work *W) {
-    free(W->copy); free(W->X); free(W->G); free(W->x); free(W->shift_room); free(W->s); free(W->b); free(W->w); free(W->p); free(W->v); free(W->q);
-    free(W->ya); free(W->r); free(W->z); free(W->H); free(W->A); free(W->kept);
-}
+static void release(Work *W) { free(W->copy); free(W->room); }
+
+/* Rows of square matrices have room for a multiple of four numbers, for the sake of SIMD. */
+PART Int padded(Int n) { return (n + 3) & ~(Int)3; }
+PART Int tiled(Int n) { return (n + TILE - 1) & ~(Int)(TILE - 1); }
 
 /* Room for n sources, and for a copy of `rows` of them. */
 static int reserve(Work *W, Int n, Int rows, Int d) {
-    size_t one = sizeof(double);
     *W = (Work){.d = d, .stride = 1, .kappa = 1};
-    W->copy = rows ? malloc(one * (rows * d + 1)) : NULL, W->s = malloc(one * (n + 1)), W->b = malloc(one * (d + 1));
-    W->w = malloc(one * (d + 1)), W->v = malloc(one * (d + 1)), W->p = malloc(one * (n + 1));
-    W->q = malloc(one * (n + 1)), W->ya = malloc(one * (n + 1)), W->r = malloc(one * (n + 1));
-    W->z = malloc(one * (d + 1)), W->x = malloc(one * (d + 1)), W->shift_room = malloc(one * (d + 1)), W->H = malloc(one * (d * d + 1));
-    W->X = malloc(one * (d * (d > BLOCK ? d : BLOCK) + 1)), W->G = malloc(one * (d * d + 1));
-    W->A = malloc(sizeof(Int) * (n + 1)), W->kept = malloc(sizeof(Int) * (2 * n + 1));
-    return (W->copy || !rows) && W->X && W->G && W->x && W->shift_room
-        && W->s && W->b && W->w && W->v && W->p && W->q && W->ya && W->r && W->z && W->H
-        && W->A && W->kept;
+    Int few = n < SMALL ? n : SMALL, side = tiled(few > d ? few : d);
+    Int block = side > BLOCK ? side : BLOCK, all = 0;
+    struct { void *where; Int size; } parts[] = {
+        {&W->s, n}, {&W->p, n}, {&W->q, n + TILE}, {&W->ya, n}, {&W->r, n},
+        {&W->b, d}, {&W->w, d}, {&W->v, d}, {&W->z, d}, {&W->x, d}, {&W->shift_room, d},
+        {&W->H, side * side}, {&W->G, side * side}, {&W->X, d * block},
+        {&W->A, n}, {&W->kept, 2 * n},
+    };
+    int count = sizeof parts / sizeof parts[0];
+    for (int i = 0; i < count; i++) all += parts[i].size = padded(parts[i].size + 1);
+    W->copy = rows ? malloc(sizeof(double) * (rows * d + 1)) : NULL;
+    double *next = W->room = malloc(sizeof(double) * all);
+    for (int i = 0; i < count; next += parts[i++].size) memcpy(parts[i].where, &next, sizeof next);
+    return (W->copy || !rows) && W->room;
 }
 
 /* ---- linear algebra ------------------------------------------------------------------------ */
 
-static inline double dot(const double *a, const double *b, Int n) {
+/* Not fmax and fmin, whose care for NaN makes them slow. */
+PART double larger(double a, double b) { return b > a ? b : a; }
+PART double smaller(double a, double b) { return b < a ? b : a; }
+
+PART double dot(const double *a, const double *b, Int n) {
     double sum = 0;
     for (Int i = 0; i < n; i++) sum += a[i] * b[i];
     return sum;
 }
 
-static inline void add(double *a, double scale, const double *b, Int n) {
+PART void add(double *a, double scale, const double *b, Int n) {
     for (Int i = 0; i < n; i++) a[i] += scale * b[i];
 }
 
-/* H = UᵀU in its upper triangle, with 1 / Uᵢᵢ on the diagonal; 0 if H is not positive definite. */
-static inline int cholesky(double *H, Int n) {
+/* a += scale · b from `start` on, in steps of four: what lies before `start` may change, too. */
+PART void add_fours(double *a, double scale, const double *b, Int start, Int n) {
+    for (Int i = start & ~(Int)3; i < n; i += 4)
+        for (Int j = i; j < i + 4; j++) a[j] += scale * b[j];
+}
+
+/* H = UᵀU in its upper triangle, with 1 / Uᵢᵢ on the diagonal; 0 if H is not positive definite.
+   A row takes padded(n) numbers; what is below the diagonal is overwritten. */
+PART int cholesky(double *restrict H, Int n) {
+    Int row = padded(n);
     for (Int j = 0; j < n; j++) {
-        double *u = H + j * n;
+        double *u = H + j * row;
         if (!(u[j] > 0)) return 0;
         u[j] = 1 / sqrt(u[j]);
         for (Int i = j + 1; i < n; i++) u[i] *= u[j];
-        for (Int i = j + 1; i < n; i++) add(H + i * n + i, -u[i], u + i, n - i);
+        for (Int i = j + 1; i < n; i++) add_fours(H + i * row, -u[i], u, i, row);
     }
     return 1;
 }
 
-static inline void solve_cholesky(const double *U, double *b, Int n) {
+PART void solve_cholesky(const double *U, double *b, Int n) {
+    Int row = padded(n);
     for (Int i = 0; i < n; i++) {
-        b[i] *= U[i * n + i];
-        add(b + i + 1, -b[i], U + i * n + i + 1, n - i - 1);
+        b[i] *= U[i * row + i];
+        add(b + i + 1, -b[i], U + i * row + i + 1, n - i - 1);
     }
     for (Int i = n - 1; i >= 0; i--)
-        b[i] = (b[i] - dot(U + i * n + i + 1, b + i + 1, n - i - 1)) * U[i * n + i];
+        b[i] = (b[i] - dot(U + i * row + i + 1, b + i + 1, n - i - 1)) * U[i * row + i];
 }
 
 /* ---- one Newton step ----------------------------------------------------------------------- */
 
-static inline double ridge(const Work *W, Int i) { return W->kappa * W->s[i * W->stride]; }
-static inline const double *raw(const Work *W, Int i) { return W->D + i * W->stride * W->d; }
+PART double ridge(const Work *W, Int i) { return W->kappa * W->s[i * W->stride]; }
+PART const double *raw(const Work *W, Int i) { return W->D + i * W->stride * W->d; }
 
 /* x = dᵢ. */
-static inline void read_row(const Work *W, Int i, double *x) {
+PART void read_row(const Work *W, Int i, double *x) {
     const double *m = raw(W, i);
     if (W->shift) for (Int j = 0; j < W->d; j++) x[j] = (m[j] - W->shift[j]) * W->scale;
     else memcpy(x, m, sizeof(double) * W->d);
 }
 
 /* out[j] = dᵢᵀw for the rows i in `which`, or for all rows. */
-static inline void product(const Work *W, const Int *which, Int n, const double *w, double *out) {
+PART void product(const Work *W, const Int *which, Int n, const double *w, double *out) {
     double offset = W->shift ? dot(W->shift, w, W->d) : 0, scale = W->shift ? W->scale : 1;
     if (which) for (Int j = 0; j < n; j++) out[j] = dot(raw(W, which[j]), w, W->d);
     else for (Int j = 0; j < n; j++) out[j] = dot(raw(W, j), w, W->d);
@@ -113,7 +145,7 @@ static inline void product(const Work *W, const Int *which, Int n, const double 
 }
 
 /* z += Σ coefficientⱼ dⱼ over the active rows. */
-static inline void add_rows(const Work *W, const double *coefficient, double *z) {
+PART void add_rows(const Work *W, const double *coefficient, double *z) {
     double total = 0;
     if (!W->shift) {
         for (Int j = 0; j < W->k; j++) add(z, coefficient[j], raw(W, W->A[j]), W->d);
@@ -128,7 +160,7 @@ static inline void add_rows(const Work *W, const double *coefficient, double *z)
 }
 
 /* H += Σ dᵢdᵢᵀ / sᵢ over the active rows, a block of them at a time, turned so that it is dots. */
-static inline void add_outer_products(Work *W) {
+PART void add_outer_products(Work *W) {
     Int d = W->d;
     double *X = W->X;
     for (Int start = 0; start < W->k; start += BLOCK) {
@@ -142,47 +174,74 @@ static inline void add_outer_products(Work *W) {
         }
         for (Int i = 0; i < d; i++)
             for (Int j = i; j < d; j++)
-                W->H[i * d + j] += dot(X + i * BLOCK, X + j * BLOCK, BLOCK);
+                W->H[i * padded(d) + j] += dot(X + i * BLOCK, X + j * BLOCK, BLOCK);
     }
 }
 
-/* Inner products of all rows, upper triangle. */
-static inline void fill_G(Work *W) {
-    for (Int i = 0; i < W->n; i++) {
-        double *x = W->X + i * W->d;
-        read_row(W, i, x);
-        for (Int j = 0; j <= i; j++) W->G[j * W->n + i] = dot(x, W->X + j * W->d, W->d);
+/* Four by TILE inner products of columns of a turned D. */
+PART void fill_tile(double *G, const double *left, const double *right, Int d, Int row) {
+    Four a0 = {0}, a1 = a0, b0 = a0, b1 = a0, c0 = a0, c1 = a0, d0 = a0, d1 = a0;
+    for (Int j = 0; j < d; j++, left += row, right += row) {
+        Four x = *(const Four *)right, y = *(const Four *)(right + 4);
+        a0 += left[0] * x, a1 += left[0] * y, b0 += left[1] * x, b1 += left[1] * y;
+        c0 += left[2] * x, c1 += left[2] * y, d0 += left[3] * x, d1 += left[3] * y;
     }
+    Four *to = (Four *)G;
+    to[0] = a0, to[1] = a1, to += row / 4;
+    to[0] = b0, to[1] = b1, to += row / 4;
+    to[0] = c0, to[1] = c1, to += row / 4;
+    to[0] = d0, to[1] = d1;
+}
+
+/* G = DDᵀ, a tile at a time, from a turned copy of D. Rows of G take tiled(n) numbers. */
+PART void fill_G(Work *W) {
+    Int n = W->n, d = W->d, row = tiled(n);
+    double *X = W->X;
+    for (Int i = 0; i < row; i++) {
+        if (i < n) read_row(W, i, W->x);
+        else memset(W->x, 0, sizeof(double) * d);
+        for (Int j = 0; j < d; j++) X[j * row + i] = W->x[j];
+    }
+    for (Int i = 0; i < row; i += 4)
+        for (Int l = 0; l < row; l += TILE) fill_tile(W->G + i * row + l, X + i, X + l, d, row);
     W->has_G = 1;
 }
 
-/* Factor D_A D_Aᵀ + S_A if the active rows are few, else I + D_Aᵀ S_A⁻¹ D_A. */
-static inline int factor(Work *W) {
-    Int k = W->k, d = W->d;
+/* Factor D_A D_Aᵀ + S_A. */
+PART int factor_rows(Work *W) {
+    Int k = W->k, d = W->d, row = padded(k);
     double *H = W->H;
-    if (k <= d) {
+    memset(H, 0, sizeof(double) * k * row);
+    for (Int i = 0; i < k; i++) {
+        if (W->has_G) {
+            const double *all = W->G + W->A[i] * tiled(W->n);
+            for (Int j = i; j < k; j++) H[i * row + j] = all[W->A[j]];
+        } else {
+            double *x = W->X + i * d;
+            read_row(W, W->A[i], x);
+            for (Int j = 0; j <= i; j++) H[j * row + i] = dot(x, W->X + j * d, d);
+        }
+    }
+    for (Int i = 0; i < k; i++) H[i * row + i] += ridge(W, W->A[i]);
+    return cholesky(H, k);
+}
+
+/* Factor D_A D_Aᵀ + S_A if the active rows are few, else I + D_Aᵀ S_A⁻¹ D_A. */
+PART int factor(Work *W) {
+    Int d = W->d, row = padded(d);
+    if (W->k <= d) {
         int kept = W->n <= d && W->stride == 1; /* all inner products fit: find them once */
         if (kept && !W->has_G) fill_G(W);
-        for (Int i = 0; i < k; i++) {
-            const double *all = W->G + W->A[i] * W->n;
-            if (kept) for (Int j = i; j < k; j++) H[i * k + j] = all[W->A[j]];
-            else {
-                double *x = W->X + i * d;
-                read_row(W, W->A[i], x);
-                for (Int j = 0; j <= i; j++) H[j * k + i] = dot(x, W->X + j * d, d);
-            }
-        }
-        for (Int i = 0; i < k; i++) H[i * k + i] += ridge(W, W->A[i]);
-        return cholesky(H, k);
+        return factor_rows(W);
     }
-    memset(H, 0, sizeof(double) * d * d);
-    for (Int i = 0; i < d; i++) H[i * d + i] = 1;
+    memset(W->H, 0, sizeof(double) * d * row);
+    for (Int i = 0; i < d; i++) W->H[i * row + i] = 1;
     add_outer_products(W);
-    return cholesky(H, d);
+    return cholesky(W->H, d);
 }
 
 /* Add to ya the solution of (D_A D_Aᵀ + S_A) ya = r. */
-static inline void correct(Work *W) {
+PART void correct(Work *W) {
     Int k = W->k, d = W->d;
     double *some = W->q;
     if (k <= d) {
@@ -199,21 +258,21 @@ static inline void correct(Work *W) {
 }
 
 /* z = b + D_Aᵀ ya, and what is left of the active rows' equations; returns the largest rest. */
-static inline double residual(Work *W) {
+PART double residual(Work *W) {
     double worst = 0;
     memcpy(W->z, W->b, sizeof(double) * W->d);
     add_rows(W, W->ya, W->z);
     product(W, W->A, W->k, W->z, W->r);
     for (Int j = 0; j < W->k; j++) {
         W->r[j] = W->c - W->r[j] - ridge(W, W->A[j]) * W->ya[j];
-        worst = fmax(worst, fabs(W->r[j]));
+        worst = larger(worst, fabs(W->r[j]));
     }
     return worst;
 }
 
 /* v from its own d equations, (I + D_Aᵀ S_A⁻¹ D_A) v = b + c D_Aᵀ S_A⁻¹ 1, and ya from v.
    For the cone, refined once: this keeps the digits of v where b and D_Aᵀya nearly cancel. */
-static inline void from_the_dual(Work *W) {
+PART void from_the_dual(Work *W) {
     double *some = W->q;
     memset(W->v, 0, sizeof(double) * W->d);
     memset(some, 0, sizeof(double) * W->k);
@@ -229,16 +288,17 @@ static inline void from_the_dual(Work *W) {
 }
 
 /* ya and v for the active rows; refined, since a small s amplifies rounding. */
-static inline int newton_point(Work *W) {
+FOR_EACH_CPU static int newton_point(Work *W) {
+    int many = W->k > W->d, ready = W->has_H && !many;
+    W->has_H = 0;
     if (W->k == 0) memcpy(W->v, W->b, sizeof(double) * W->d);
-    if (W->k == 0 || !factor(W)) return W->k == 0;
-    memset(W->ya, 0, sizeof(double) * W->k);
-    int many = W->k > W->d;
+    if (W->k == 0 || !(ready || factor(W))) return W->k == 0;
+    if (!ready) memset(W->ya, 0, sizeof(double) * W->k);
     if (many) from_the_dual(W);
     double before = HUGE_VAL, now, noise = W->c;
-    if (W->c == 0 || many) now = residual(W);
+    if (W->c == 0 || many || ready) now = residual(W);
     else for (Int j = 0; j < W->k; j++) W->r[j] = now = W->c;
-    for (Int j = 0; j < W->k; j++) noise += fabs(W->ya[j]) * (W->c == 0);
+    for (Int j = 0; j < W->k; j++) noise += fabs(W->ya[j]) * (W->c == 0 && many);
     noise *= 1e-15;
     if (many && now <= noise) return 1;
     for (; now > noise && now < 0.25 * before; now = residual(W)) {
@@ -249,9 +309,10 @@ static inline int newton_point(Work *W) {
     return 1;
 }
 
-/* ---- the method ---------------------------------------------------------------------------- */
+/* ---- few rows: a guess at the active ones -------------------------------------------------- */
 
-static inline void choose(Work *W) {
+/* The rows that are active at w. */
+PART void choose(Work *W) {
     W->k = 0;
     for (Int i = 0; i < W->n; i++) {
         W->A[W->k] = i;
@@ -259,12 +320,61 @@ static inline void choose(Work *W) {
     }
 }
 
+/* ya for the active rows and q of all rows, from inner products alone. */
+PART int quick_point(Work *W) {
+    Int row = tiled(W->n);
+    if (W->k == 0 || !factor_rows(W)) return 0;
+    for (Int j = 0; j < W->k; j++) W->ya[j] = W->c - W->p[W->A[j]];
+    solve_cholesky(W->H, W->ya, W->k);
+    memset(W->q, 0, sizeof(double) * row);
+    memcpy(W->q, W->p, sizeof(double) * W->n);
+    for (Int j = 0; j < W->k; j++) add_fours(W->q, W->ya[j], W->G + W->A[j] * row, 0, row);
+    return 1;
+}
+
+/* Let rows in that are left wanting and rows out that are below 0; returns how many. */
+PART Int exchange(Work *W) {
+    Int *spare = W->kept + W->n, j = 0, all = 0, wrong = 0;
+    double least = 0;
+    for (Int l = 0; l < W->k; l++) least = smaller(least, -1e-13 * W->ya[l]);
+    for (Int i = 0; i < W->n; i++) {
+        int inside = j < W->k && W->A[j] == i;
+        int wanted = inside ? W->ya[j] >= least : W->c - W->q[i] > 1e-13;
+        j += inside;
+        spare[all] = i;
+        all += wanted;
+        wrong += wanted != inside;
+    }
+    if (wrong) memcpy(W->A, spare, sizeof(Int) * all);
+    W->k = all;
+    return wrong;
+}
+
+/* Exchange rows until none is wrong. Quick, since it needs no line search, but it may go round in
+   circles: then 0, and nothing is lost. Starts where the problem before ended, which may be alike. */
+FOR_EACH_CPU static int guess(Work *W) {
+    Int fewest = W->n + 1, chances = 3;
+    fill_G(W);
+    if (W->last_n != W->n || W->k == 0) choose(W);
+    while (chances > 0) {
+        W->steps++;
+        if (!quick_point(W)) return 0;
+        Int wrong = exchange(W);
+        if (wrong == 0) return W->has_H = 1;
+        if (wrong < fewest) fewest = wrong, chances = 3;
+        else chances--;
+    }
+    return 0;
+}
+
+/* ---- the method ---------------------------------------------------------------------------- */
+
 /* The slope of the dual at w + τ(v − w), and how fast it rises. */
-static inline double slope(const Work *W, double tau, double *curvature) {
+PART double slope(const Work *W, double tau, double *curvature) {
     double pull = 0, rise = 0, own = 0, steps = 0;
     for (Int i = 0; i < W->n; i++) {
         double step = W->q[i] - W->p[i];
-        double slack = fmax(0, W->c - W->p[i] - tau * step);
+        double slack = larger(0, W->c - W->p[i] - tau * step);
         double weighted = step / W->s[i * W->stride];
         pull += slack * weighted;
         rise += slack > 0 ? step * weighted : 0;
@@ -279,7 +389,7 @@ static inline double slope(const Work *W, double tau, double *curvature) {
 }
 
 /* The best τ in (0, 1]: the zero of a rising, piecewise linear slope, by guarded Newton steps. */
-static inline double line_search(const Work *W) {
+PART double line_search(const Work *W) {
     double low = 0, high = 1, tau = 1, curvature;
     for (int i = 0; i < 60; i++) {
         double now = slope(W, tau, &curvature);
@@ -293,11 +403,11 @@ static inline double line_search(const Work *W) {
 }
 
 /* Is the Newton point the answer? No active row below 0, no other row above. */
-static inline int finished(const Work *W, double tolerance) {
+PART int finished(const Work *W, double tolerance) {
     double largest = 0, least = 0;
     for (Int j = 0; j < W->k; j++) {
-        largest = fmax(largest, W->ya[j]);
-        least = fmin(least, W->ya[j]);
+        largest = larger(largest, W->ya[j]);
+        least = smaller(least, W->ya[j]);
     }
     if (least < -tolerance * largest) return 0;
     double noise = W->k > W->d ? 0 : 1e-15 * sqrt(dot(W->b, W->b, W->d));
@@ -311,7 +421,7 @@ static inline int finished(const Work *W, double tolerance) {
 }
 
 /* Newton steps from w, p and A; 1 when the answer is reached, and is then in ya, v and q. */
-static inline int descend(Work *W, Int most, double tolerance) {
+FOR_EACH_CPU static int descend(Work *W, Int most, double tolerance) {
     for (Int i = 0; i < most; i++) {
         W->steps++;
         if (!newton_point(W)) return 0;
@@ -325,24 +435,24 @@ static inline int descend(Work *W, Int most, double tolerance) {
     return 0;
 }
 
-static inline void take_newton_point(Work *W) {
+PART void take_newton_point(Work *W) {
     memcpy(W->w, W->v, sizeof(double) * W->d);
     memcpy(W->p, W->q, sizeof(double) * W->n);
     choose(W);
 }
 
 /* Directly; if that takes long, through problems with ever smaller s, which are easier. */
-static inline int settle(Work *W) {
+FOR_EACH_CPU static int settle(Work *W) {
     double own = W->kappa, least = HUGE_VAL;
     if (descend(W, DIRECT_STEPS, 1e-13)) return 1;
-    for (Int i = 0; i < W->n; i++) least = fmin(least, W->s[i * W->stride]);
-    for (W->kappa = fmax(own, 0.1 / least); W->kappa > own; W->kappa = fmax(own, W->kappa / 10))
+    for (Int i = 0; i < W->n; i++) least = smaller(least, W->s[i * W->stride]);
+    for (W->kappa = larger(own, 0.1 / least); W->kappa > own; W->kappa = larger(own, W->kappa / 10))
         if (descend(W, 5, 1e-6)) take_newton_point(W);
     return descend(W, MOST_STEPS, 1e-13);
 }
 
 /* Add to A the rows outside it that the Newton point leaves wanting; returns how many. */
-static inline Int take_in_violators(Work *W, Int *spare, double tolerance) {
+PART Int take_in_violators(Work *W, Int *spare, double tolerance) {
     double most = tolerance * (W->c + sqrt(dot(W->v, W->v, W->d)));
     Int j = 0, all = 0;
     for (Int i = 0; i < W->n; i++) {
@@ -358,7 +468,7 @@ static inline Int take_in_violators(Work *W, Int *spare, double tolerance) {
 }
 
 /* Many rows of which few are active: solve for those that may be, then ask all the others. */
-static inline int settle_on_few(Work *W) {
+FOR_EACH_CPU static int settle_on_few(Work *W) {
     int done = 0;
     Int *spare = malloc(sizeof(Int) * (W->n + 1));
     memcpy(W->v, W->w, sizeof(double) * W->d);
@@ -397,7 +507,7 @@ static inline int settle_on_few(Work *W) {
 }
 
 /* From a sample of rows, whose s is smaller as they speak for all, to all rows. */
-static inline int approach(Work *W) {
+FOR_EACH_CPU static int approach(Work *W) {
     Int n = W->n, stride = 1;
     int done = 0;
     while (n / (16 * stride) >= COARSE_ROWS) stride *= 16;
@@ -405,7 +515,7 @@ static inline int approach(Work *W) {
     for (; stride >= 1; stride /= 16) {
         W->stride = stride, W->n = n / stride, W->kappa = 1.0 / stride;
         product(W, NULL, W->n, W->w, W->p);
-        choose(W);
+        if (n > SMALL || !guess(W)) choose(W);
         done = stride == 1 && n >= LARGE ? settle_on_few(W) : settle(W);
         if (done && stride > 1) memcpy(W->w, W->v, sizeof(double) * W->d);
     }
@@ -413,7 +523,7 @@ static inline int approach(Work *W) {
 }
 
 /* From an earlier answer a: y is a times the best number. */
-static inline int resume(Work *W, const double *a) {
+FOR_EACH_CPU static int resume(Work *W, const double *a) {
     double quadratic = 0, linear = 0;
     W->stride = 1, W->kappa = 1;
     memset(W->w, 0, sizeof(double) * W->d);
@@ -438,7 +548,7 @@ static inline int resume(Work *W, const double *a) {
 
 /* Rows that are equal to the last bit share their weight. With more active rows than features
    y comes from one formula, so they do already. */
-static inline void share_among_equals(Work *W, double *y) {
+PART void share_among_equals(Work *W, double *y) {
     Int wanting = 0, *some = W->kept + W->n;
     if (W->k > W->d) return;
     for (Int i = 0; i < W->n; i++) {
@@ -460,8 +570,9 @@ static inline void share_among_equals(Work *W, double *y) {
 }
 
 /* y of all rows in D. */
-static inline void collect(Work *W, double *y) {
+FOR_EACH_CPU static void collect(Work *W, double *y) {
     memset(y, 0, sizeof(double) * W->n);
-    for (Int j = 0; j < W->k; j++) y[W->A[j]] = fmax(0, W->ya[j]);
+    for (Int j = 0; j < W->k; j++) y[W->A[j]] = larger(0, W->ya[j]);
     share_among_equals(W, y);
+    W->last_n = W->n;
 }

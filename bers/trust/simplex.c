@@ -16,12 +16,6 @@
 
 #include "newton.h"
 
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-#define FOR_EACH_CPU __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_CPU
-#endif
-
 enum { CONE = 0, SIMPLEX = 1, AT_MOST_ONE = 2, LESS_THAN_ONE = 3 };
 enum { OK = 0, NO_MEMORY = 1, NOT_FINITE = 2, NEGATIVE_S = 3, NO_SOURCE = 4 };
 
@@ -34,7 +28,7 @@ static int all_finite(const double *x, Int n) {
 }
 
 /* Scale the caller's problem into D, s, b. Sources with infinite s are left out. */
-static inline int load(
+FOR_EACH_CPU static int load(
     Work *W, Int n, const double *M, const double *t, const double *s, int simplex, double *factor
 ) {
     Int d = W->d;
@@ -84,7 +78,7 @@ static inline int load(
 }
 
 /* Solve on one set; a is the caller's, `warm` says that it holds a start. */
-static inline int solve_set(
+FOR_EACH_CPU static int solve_set(
     Work *W, Int n, const double *M, const double *t, const double *s, int simplex, int warm,
     double *a, double *total
 ) {
@@ -106,7 +100,7 @@ static inline int solve_set(
 }
 
 /* An upper bound of f(a) − min f, and f(a), in the caller's units. [Eq. gap] */
-static inline void certify(
+FOR_EACH_CPU static void certify(
     Work *W, Int n, const double *M, const double *t, const double *s, int mode, const double *a,
     double *info
 ) {
