@@ -100,7 +100,7 @@ def clarabel_dense(N: int, d: int) -> Peer:
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(N)]
     settings = _quiet()
     P_sparse = sp.csc_matrix(np.triu(np.ones((N, N))))
-    upper = np.ravel_multi_index((P_sparse.indices, np.repeat(np.arange(N), np.arange(1, N + 1))), (N, N))
+    upper = N * P_sparse.indices.astype(np.int64) + np.repeat(np.arange(N), np.arange(1, N + 1))
 
     def solve(M: np.ndarray, t: np.ndarray, s: np.ndarray) -> np.ndarray:
         P, q = _dense(M, t, s)

@@ -35,6 +35,19 @@ BENCHMARKS = {
         "posterior_growth_1e6",
         "posterior_growth_1e7",
     ),
+    "weights": (
+        "weights_cvxopt_3",
+        "weights_cvxopt_1000",
+        "weights_best_3",
+        "weights_best_10",
+        "weights_best_30",
+        "weights_best_100",
+        "weights_best_300",
+        "weights_best_1000",
+        "weights_million",
+        "weights_growth",
+        "weights_draws",
+    ),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""

@@ -1,4 +1,4 @@
-"""Problems for the weights' benchmarks."""
+"""Problems for the weights' benchmarks: M, t and s as `bers.trust.simplex.solve` takes them."""
 
 import numpy as np
 
@@ -15,6 +15,17 @@ def mixture(N: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return M, t, rng.uniform(0.5, 2.0, N)
 
 
+def outside(M: np.ndarray) -> np.ndarray:
+    """A target that no mixture reaches: twice as far out as the farthest source."""
+    lengths = np.linalg.norm(M, axis=1)
+    return 2.0 * M[np.argmax(lengths)]
+
+
+def dense(M: np.ndarray) -> np.ndarray:
+    """A target for which most sources have weight: their mean."""
+    return M.mean(axis=0)
+
+
 def draws(size: int = 1000, N: int = 16) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Posterior draws of N heads of 200 rows, and of a target of 40 that mixes two of them.
 
@@ -26,7 +37,7 @@ def draws(size: int = 1000, N: int = 16) -> tuple[np.ndarray, np.ndarray, np.nda
     target = _head(rng, 0.6 * truths[0] + 0.4 * truths[1], 40)
     M = nig.draw(rng, sources, size)[0]
     t = nig.draw(rng, target, size)[0]
-    ridge = 1e-6 * np.mean(np.sum(sources.mu**2, axis=-1))
+    ridge = 1e-6 * float(np.mean(np.sum(sources.mu**2, axis=-1)))
     return M, t, np.full(N, ridge)
 
 

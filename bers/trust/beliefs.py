@@ -77,8 +77,25 @@ class Beliefs:
 
     @cached_property
     def label_variance(self) -> float:
-        """Of the target's labels."""
-        return float(np.sum(self._centred[:, -1] ** 2))
+        """Of the target's labels; exactly 0 where it is nothing but rounding."""
+        variance = float(np.sum(self._centred[:, -1] ** 2))
+        square = float(np.sum(self.summary.R[:, -1] ** 2)) / max(self.n, 1)
+        return variance if variance > 1e-24 * square else 0.0
+
+    def squared_error(
+        self, f: Float64[np.ndarray, "*batch k"], *, centred: bool = False
+    ) -> Float64[np.ndarray, "*batch"]:
+        """Mean square of y − f over the target's rows, f in the space of `raw` or `centred`."""
+        R = self._centred if centred else self.summary.R / np.sqrt(max(self.n, 1))
+        return np.sum((R[:-1, -1] - f) ** 2, -1) + R[-1, -1] ** 2
+
+    def match(self, f: Float64[np.ndarray, "*batch k"]) -> Float64[np.ndarray, "*batch"]:
+        """Correlation of functions, in the space of `centred`, with the target's labels."""
+        size, own = np.linalg.norm(f, axis=-1), np.sqrt(self.label_variance)
+        varies = (size > 1e-150) & (own > 0)  # no unit is too small; a constant is like nothing
+        size = np.where(varies, size, 1.0)
+        label = self.label / (own or 1.0)
+        return np.where(varies, f / size[..., None] @ label, 0.0).clip(-1, 1)
 
     def uncertainty(self, L: Float64[np.ndarray, "k d"]) -> Float64[np.ndarray, " N"]:
         """E[σᵢ²] tr(LΣᵢLᵀ): expected squared error of each source's function. [Eq. qp]"""

@@ -1,8 +1,9 @@
-/* The Newton method behind simplex.c: one problem of [Eq. nnqp], scaled, from any start to its answer.
+/* The Newton method behind simplex.c: one problem of [Eq. nnqp], scaled, from any start to its end.
 
    The dual is piecewise quadratic and strongly convex, so a Newton method with an exact line search
    ends after finitely many steps. A step solves for the active rows (yᵢ > 0) only, in as many
-   dimensions as there are such rows or features, whichever is less. */
+   dimensions as there are such rows or features, whichever is less. Where rows are few, the
+   active ones are guessed first, which mostly is the answer already. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -107,8 +108,9 @@ PART int cholesky(double *restrict H, Int n) {
     for (Int j = 0; j < n; j++) {
         double *u = H + j * row;
         if (!(u[j] > 0)) return 0;
-        u[j] = 1 / sqrt(u[j]);
-        for (Int i = j + 1; i < n; i++) u[i] *= u[j];
+        double inverse = 1 / sqrt(u[j]);
+        for (Int i = j & ~(Int)3; i < row; i++) u[i] *= inverse;
+        u[j] = inverse;
         for (Int i = j + 1; i < n; i++) add_fours(H + i * row, -u[i], u, i, row);
     }
     return 1;
@@ -197,10 +199,11 @@ PART void fill_tile(double *G, const double *left, const double *right, Int d, I
 PART void fill_G(Work *W) {
     Int n = W->n, d = W->d, row = tiled(n);
     double *X = W->X;
-    for (Int i = 0; i < row; i++) {
-        if (i < n) read_row(W, i, W->x);
-        else memset(W->x, 0, sizeof(double) * d);
-        for (Int j = 0; j < d; j++) X[j * row + i] = W->x[j];
+    memset(X, 0, sizeof(double) * d * row);
+    for (Int i = 0; i < n; i++) {
+        const double *m = raw(W, i);
+        for (Int j = 0; j < d; j++)
+            X[j * row + i] = W->shift ? (m[j] - W->shift[j]) * W->scale : m[j];
     }
     for (Int i = 0; i < row; i += 4)
         for (Int l = 0; l < row; l += TILE) fill_tile(W->G + i * row + l, X + i, X + l, d, row);
@@ -350,21 +353,39 @@ PART Int exchange(Work *W) {
     return wrong;
 }
 
+/* Is the quick point as good as a refined one? It is where nothing nearly cancels: neither t nor,
+   as small pivots would tell, one row against others. */
+PART int exact(const Work *W) {
+    double total = 0, worst = 0, weakest = 1;
+    for (Int j = 0; j < W->k; j++) {
+        Int i = W->A[j];
+        double inverse = W->H[j * (padded(W->k) + 1)];
+        total += fabs(W->ya[j]);
+        worst = larger(worst, fabs(W->c - W->q[i] - W->s[i] * W->ya[j]));
+        weakest = larger(weakest, inverse * inverse);
+    }
+    return W->c > 0 && W->k <= W->d && total < 1e3 && worst * weakest < 1e-12;
+}
+
+enum { NO_IDEA, GUESSED, KNOWN };
+
 /* Exchange rows until none is wrong. Quick, since it needs no line search, but it may go round in
-   circles: then 0, and nothing is lost. Starts where the problem before ended, which may be alike. */
+   circles: then nothing is lost. It starts where the problem before ended, since draws of one
+   posterior are alike. */
 FOR_EACH_CPU static int guess(Work *W) {
     Int fewest = W->n + 1, chances = 3;
     fill_G(W);
     if (W->last_n != W->n || W->k == 0) choose(W);
     while (chances > 0) {
         W->steps++;
-        if (!quick_point(W)) return 0;
+        if (!quick_point(W)) return NO_IDEA;
         Int wrong = exchange(W);
-        if (wrong == 0) return W->has_H = 1;
+        W->has_H = wrong == 0;
+        if (wrong == 0) return exact(W) ? KNOWN : GUESSED;
         if (wrong < fewest) fewest = wrong, chances = 3;
         else chances--;
     }
-    return 0;
+    return NO_IDEA;
 }
 
 /* ---- the method ---------------------------------------------------------------------------- */
@@ -515,7 +536,9 @@ FOR_EACH_CPU static int approach(Work *W) {
     for (; stride >= 1; stride /= 16) {
         W->stride = stride, W->n = n / stride, W->kappa = 1.0 / stride;
         product(W, NULL, W->n, W->w, W->p);
-        if (n > SMALL || !guess(W)) choose(W);
+        int found = n > SMALL ? NO_IDEA : guess(W);
+        if (found == KNOWN) return 1;
+        if (found == NO_IDEA) choose(W);
         done = stride == 1 && n >= LARGE ? settle_on_few(W) : settle(W);
         if (done && stride > 1) memcpy(W->w, W->v, sizeof(double) * W->d);
     }

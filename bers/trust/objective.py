@@ -29,7 +29,7 @@ METRICS: dict[str, str] = {
 }
 """What each metric compares."""
 
-_RIDGE = 1e-9  # of the mean square, so that a draw with collinear sources has one answer
+_RIDGE = 1e-9  # of a source's mean square, so that a draw with collinear sources has one answer
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,29 @@ def program(known: Beliefs, metric: Metric) -> Program:
     target's rows, tr(Σᵢ) along with it.
     """
     L = _root(known, metric)
-    return _measured(known.sources.mu @ L.T, known.target.mu @ L.T, known.uncertainty(L), metric)
+    t = known.target.mu @ L.T
+    if metric in ("centred", "shape", "affine") and known.label_variance == 0:
+        t = np.zeros_like(t)  # constant labels point nowhere; what rounding leaves of them must not
+    return _measured(known.sources.mu @ L.T, t, known.uncertainty(L), metric)
 
 
-def drawn_programs(rng: np.random.Generator, known: Beliefs, metric: Metric, draws: int) -> Program:
-    """One program for each draw of all w from their posteriors; the draws carry the uncertainty."""
+def drawn_weights(
+    rng: np.random.Generator, known: Beliefs, draws: int
+) -> tuple[Float64[np.ndarray, "draws N d"], Float64[np.ndarray, "draws d"]]:
+    """w of every source and of the target, drawn from their posteriors."""
+    return nig.draw(rng, known.sources, draws)[0], nig.draw(rng, known.target, draws)[0]
+
+
+def drawn_programs(
+    known: Beliefs,
+    metric: Metric,
+    w: Float64[np.ndarray, "draws N d"],
+    w_target: Float64[np.ndarray, "draws d"],
+) -> Program:
+    """One program for each draw; the draws carry the uncertainty, so s is a mere ridge."""
     L = _root(known, metric)
-    w, _ = nig.draw(rng, known.sources, draws)
-    w_target, _ = nig.draw(rng, known.target, draws)
     M, t = w @ L.T, w_target @ L.T
-    size = np.mean(np.sum(M**2, -1), -1, keepdims=True)
-    s = np.where(known.known, _RIDGE * size, np.inf)
+    s = np.where(known.known, _RIDGE * np.sum(M**2, -1), np.inf)
     return _measured(M, t, s, metric)
 
 
@@ -72,9 +84,13 @@ def solved(
     lost = ~np.isfinite(problem.s).any(-1) | ~(np.sum(problem.t**2, -1) > 0)
     if np.all(lost):
         return np.zeros(problem.s.shape)
-    set_ = "nonnegative" if metric == "affine" else feasible
-    a = solve(problem.M, problem.t, problem.s, feasible=set_).a
-    if metric == "affine":
+    if metric != "affine":
+        a = solve(problem.M, problem.t, problem.s, feasible=feasible).a
+    else:  # without a sum to keep, rows can be of length one, whatever the sources' units
+        size = np.linalg.norm(problem.M, axis=-1)
+        size = np.where(size < 1e-150, 1.0, size)
+        M, s = problem.M / size[..., None], problem.s / size**2
+        a = solve(M, problem.t, s, feasible="nonnegative").a / size
         total = a.sum(-1, keepdims=True)
         a = np.where(total > 0, a / np.where(total > 0, total, 1.0), 0.0)
     return np.where(lost[..., None], 0.0, a)
@@ -97,7 +113,7 @@ def _measured(M: np.ndarray, t: np.ndarray, s: np.ndarray, metric: Metric) -> Pr
     if metric != "shape":
         return Program(M, t, s)
     size, own = np.linalg.norm(M, axis=-1), np.linalg.norm(t, axis=-1, keepdims=True)
-    flat = size <= 1e-12 * np.max(size, axis=-1, keepdims=True)  # a constant has no shape
+    flat = size < 1e-150  # a constant has no shape; what rounding leaves of it, a huge penalty
     with np.errstate(divide="ignore", invalid="ignore"):
         rows = np.where(flat[..., None], 0.0, M / np.where(flat, 1.0, size)[..., None])
         return Program(

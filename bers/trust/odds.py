@@ -2,10 +2,11 @@
 
 Enters: `Beliefs`. Leaves: weights whose sum is at most one; the rest is "nobody". [Eq. odds]
 
-Each hypothesis says that the target's labels are an offset, plus a positive multiple of one
-function, plus noise. The function is that of one source, or of the best mixture of all (the
-quadratic program in the metric `affine`), or there is none. Its Bayes factor against "none" has a
-closed form, and the weights are averages over the hypotheses. Offset and scale of labels cancel.
+Each hypothesis says that the target's labels are one function plus noise: exactly, or up to an
+offset, or up to an offset and a positive scale. The function is that of one source, or of the best
+mixture of all (the quadratic program in the metric that fits), or a constant: nobody. All have Bayes
+factors in closed form, and the weights are averages over the hypotheses. So labels in the same
+units are used as such, and where units differ, offset and scale drop out by themselves.
 """
 
 from dataclasses import dataclass
@@ -16,11 +17,13 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from bers.trust.beliefs import Beliefs
-from bers.trust.objective import Program, drawn_programs, program, solved
+from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights, program, solved
 
 _ROW_COUNTS = 1 / 3  # rows of one run are alike and heads are not exact: three count as one
 _MIXTURE_PRICE = 0.2  # a mixture must leave at most e⁻⁰·² of the squared error of one source
 _NOBODY = 0.75  # chance, before any target data, that no source is like the target
+_KINDS: tuple[Metric, ...] = ("function", "centred", "affine")
+"""Exactly; up to an offset; up to an offset and a scale."""
 
 
 @dataclass(frozen=True)
@@ -29,59 +32,64 @@ class Odds:
 
     single: Float64[np.ndarray, "*batch N"]
     """That the target is like one source."""
-    mixed: Float64[np.ndarray, "*batch"]
-    """That it is like the mixture."""
-    mixture: Float64[np.ndarray, "*batch N"]
-    """The mixture's weights."""
-    match: Float64[np.ndarray, "*batch N"]
-    """Correlation of each source's function with the target's labels."""
+    mixed: Float64[np.ndarray, "*batch kinds"]
+    """That it is like a mixture, in each sense of alike."""
+    mixture: Float64[np.ndarray, "*batch kinds N"]
+    """The mixtures' weights."""
 
     @property
     def a(self) -> Float64[np.ndarray, "*batch N"]:
         """The weights: averaged over the hypotheses."""
-        return self.single + self.mixed[..., None] * self.mixture
+        return self.single + np.einsum("...k,...kn->...n", self.mixed, self.mixture)
 
 
 def odds(known: Beliefs) -> Odds:
     """Of the posterior means."""
-    return _odds(known, program(known, "affine"))
+    return _odds(known, {kind: program(known, kind) for kind in _KINDS})
 
 
 def drawn_odds(rng: np.random.Generator, known: Beliefs, draws: int) -> Odds:
     """One for each draw of all w from their posteriors."""
-    return _odds(known, drawn_programs(rng, known, "affine", draws))
+    w = drawn_weights(rng, known, draws)
+    return _odds(known, {kind: drawn_programs(known, kind, *w) for kind in _KINDS})
 
 
-def _odds(known: Beliefs, problem: Program) -> Odds:
-    mixture = solved(problem, "affine")
-    mixed = np.einsum("...n,...nk->...k", mixture, problem.M)
-    members = np.sum(mixture > 1e-9, -1)
-    match, trust = _match(known, problem.M), _trust(known, np.eye(known.N))
-    single = log_bayes_factor(match, trust, known.n, 1)
-    both = log_bayes_factor(_match(known, mixed), _trust(known, mixture), known.n, members)
-    both = both - 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
-    single = np.where(known.known, single, -np.inf)
-    both = np.where(members > 1, both, -np.inf)
-    share = np.log(1 - _NOBODY) - np.log(max(int(np.sum(known.known)), 1))
-    parts = np.concatenate([single + share, both[..., None] + share], axis=-1)
-    nobody = np.full((*parts.shape[:-1], 1), np.log(_NOBODY))
-    chance = np.exp(parts - logsumexp(np.concatenate([parts, nobody], -1), -1, keepdims=True))
-    return Odds(chance[..., :-1], chance[..., -1], mixture, match)
+def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
+    one, many, mixtures = [], [], []
+    for kind, problem in problems.items():
+        mixture = solved(problem, kind)
+        f = np.einsum("...n,...nk->...k", mixture, problem.M)
+        members = np.sum(mixture > 1e-9, -1)
+        price = 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
+        both = _log_bayes(known, kind, f, mixture, members) - price
+        single = _log_bayes(known, kind, problem.M, np.eye(known.N), np.int64(1))
+        one.append(np.where(known.known, single, -np.inf))
+        many.append(np.where(members > 1, both, -np.inf))
+        mixtures.append(mixture)
+    share = np.log(1 - _NOBODY) - np.log(len(_KINDS) * max(int(np.sum(known.known)), 1))
+    single = logsumexp(np.stack(one), axis=0) + share
+    mixed = np.stack(many, axis=-1) + share
+    nobody = np.full((*mixed.shape[:-1], 1), np.log(_NOBODY))
+    total = logsumexp(np.concatenate([single, mixed, nobody], -1), axis=-1, keepdims=True)
+    return Odds(np.exp(single - total), np.exp(mixed - total), np.stack(mixtures, axis=-2))
 
 
-def _match(known: Beliefs, f: Float64[np.ndarray, "*batch k"]) -> Float64[np.ndarray, "*batch"]:
-    """Correlation of functions with the target's labels over the target's rows."""
-    size = np.linalg.norm(f, axis=-1) * np.sqrt(known.label_variance)
-    varies = size > 1e-12 * known.label_variance
-    return np.where(varies, f @ known.label / np.where(varies, size, 1.0), 0.0).clip(-1, 1)
-
-
-def _trust(known: Beliefs, a: Float64[np.ndarray, "*batch N"]) -> Float64[np.ndarray, "*batch"]:
-    """How far the function Σ aᵢfᵢ can be relied on: its mean square over that plus its error."""
-    error = np.where(known.known, known.uncertainty(known.centred), 0.0)
-    square = np.sum((a @ known.sources.mu @ known.centred.T) ** 2, -1)
-    total = square + (a**2) @ error
-    return np.where(total > 0, square / np.where(total > 0, total, 1.0), 0.0)
+def _log_bayes(
+    known: Beliefs, kind: Metric, f: np.ndarray, a: np.ndarray, members: np.ndarray
+) -> np.ndarray:
+    """Of functions f = Σ aᵢfᵢ, in the space of their metric, against a constant. [Eq. odds]"""
+    if not known.label_variance > 0:
+        return np.zeros(f.shape[:-1])  # constant labels are like anything, and like nothing
+    L = known.raw if kind == "function" else known.centred
+    error = (a**2) @ np.where(known.known, known.uncertainty(L), 0.0)
+    if kind == "affine":
+        square = np.sum((a @ known.sources.mu @ L.T) ** 2, -1)
+        total = square + error
+        trust = np.where(total > 0, square / np.where(total > 0, total, 1.0), 0.0)
+        return log_bayes_factor(known.match(f), trust, known.n, members)
+    left = known.squared_error(f, centred=kind == "centred") + error
+    m = _ROW_COUNTS * max(known.n - 1, 0)
+    return -0.5 * m * np.log(left / known.label_variance) - 0.5 * members * np.log1p(known.n)
 
 
 def log_bayes_factor(

@@ -19,7 +19,7 @@ from bers.model.neural_linear import Model, fit, refine
 from bers.model.scaling import input_moments, label_moments
 from bers.text import printable
 from bers.trust.beliefs import Beliefs, beliefs
-from bers.trust.objective import METRICS, Metric, drawn_programs, solved
+from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, solved
 from bers.trust.odds import drawn_odds
 from bers.trust.rules import log_predictive, rule_named, weigh
 from bers.trust.show import as_html, as_json, as_text, figure
@@ -230,7 +230,8 @@ def _intervals(
         a = drawn_odds(rng, known, draws).a
     elif rule in METRICS or rule == "averaged":
         metric: Metric = "affine" if rule == "averaged" else rule  # pyright: ignore
-        a = solved(drawn_programs(rng, known, metric, draws), metric)
+        w = drawn_weights(rng, known, draws)
+        a = solved(drawn_programs(known, metric, *w), metric)
     else:
         return tuple(np.full(known.N + 1, nan) for _ in range(3))  # pyright: ignore
     a = np.concatenate([a, np.maximum(0.0, 1 - a.sum(-1, keepdims=True))], axis=1)
@@ -249,9 +250,8 @@ def _lines(
     high: np.ndarray,
     best: np.ndarray,
 ) -> tuple[RankedSource, ...]:
-    d, R = known.sources.d, known.summary.R / np.sqrt(known.n)
-    error = np.linalg.norm(R[:, d] - known.sources.mu @ R[:, :d].T, axis=-1)
-    match = _correlation(known, known.sources.mu)
+    error = np.sqrt(known.squared_error(known.sources.mu @ known.raw.T))
+    match = known.match(known.sources.mu @ known.centred.T)
     evidence = log_predictive(known) / known.n
     lines = []
     for i, source in enumerate(sources):
@@ -280,25 +280,17 @@ def _lines(
     return tuple(lines)
 
 
-def _correlation(known: Beliefs, w: Float64[np.ndarray, "N d"]) -> np.ndarray:
-    f = w @ known.centred.T
-    size = np.linalg.norm(f, axis=-1) * np.sqrt(known.label_variance)
-    varies = size > 1e-12 * max(known.label_variance, 1e-300)
-    return np.where(varies, f @ known.label / np.where(varies, size, 1.0), 0.0).clip(-1, 1)
-
-
 def _explained(known: Beliefs) -> float:
     """Of the target's variance by its own head, less what chance would give its features."""
     if known.label_variance <= 0 or known.n < 3:
         return nan
-    R, d = known.summary.R / np.sqrt(known.n), known.sources.d
-    left = np.linalg.norm(R[:, d] - R[:, :d] @ known.target.mu) ** 2 / known.label_variance
-    spare = max(known.n - d, 1)
+    left = known.squared_error(known.raw @ known.target.mu) / known.label_variance
+    spare = max(known.n - known.sources.d, 1)
     return float(np.clip(1 - left * (known.n - 1) / max(spare, known.n / 2), 0.0, 1.0))
 
 
 def _mixture_explained(known: Beliefs, a: np.ndarray) -> float:
-    match = _correlation(known, (a @ known.sources.mu)[None])[0]
+    match = known.match(known.centred @ (a @ known.sources.mu))
     return float(max(match, 0.0) ** 2)
 
 

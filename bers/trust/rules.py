@@ -16,7 +16,7 @@ from scipy.special import softmax
 from bers.errors import ConfigError, DataWarning
 from bers.model import nig
 from bers.trust.beliefs import Beliefs
-from bers.trust.objective import METRICS, Metric, drawn_programs, program, solved
+from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, program, solved
 from bers.trust.odds import odds
 
 _DRAWS = 400
@@ -67,7 +67,8 @@ def by_program(known: Beliefs, past: Past, *, metric: Metric, nobody: bool = Fal
 def by_draws(known: Beliefs, past: Past, *, metric: Metric, draws: int = _DRAWS) -> Weights:
     """The mean solution over draws of the posteriors: near equal at first, sharper with data."""
     rng = np.random.default_rng(known.n)
-    return solved(drawn_programs(rng, known, metric, draws), metric).mean(0)
+    w = drawn_weights(rng, known, draws)
+    return solved(drawn_programs(known, metric, *w), metric).mean(0)
 
 
 def equally(known: Beliefs, past: Past) -> Weights:
@@ -83,8 +84,10 @@ def one(known: Beliefs, past: Past, *, source: int) -> Weights:
 
 
 def by_ucb(known: Beliefs, past: Past) -> Weights:
-    """The source whose gains have the best upper bound; posteriors are not used."""
-    return ucb(past)
+    """The source whose gains have the best upper bound; only those with rows are tried."""
+    a, some = np.zeros(known.N), known.known
+    a[some] = ucb(Past(past.pulls[some], past.gains[some], past.a[some]))
+    return a
 
 
 def ucb(past: Past) -> Weights:
@@ -141,11 +144,9 @@ def by_ranking(known: Beliefs, past: Past, *, draws: int = 100) -> Weights:
 
 def by_gradient(known: Beliefs, past: Past) -> Weights:
     """Exponentiated gradient on the heads' errors on the target's rows. [Eq. gradient]"""
-    d = known.sources.d
-    R = known.summary.R / np.sqrt(max(known.n, 1))
-    left = R[:, d] - known.sources.mu @ R[:, :d].T
-    error = np.sum(left**2, -1) / max(known.label_variance, 1e-300)
-    step = -_RATE * np.minimum(error, 100.0)
+    left = known.squared_error(known.sources.mu @ known.raw.T)
+    unit = max(known.label_variance, 1e-300)
+    step = -_RATE * np.minimum(left, 100 * unit) / unit
     start = np.log(np.maximum(past.a, 1e-300))
     return softmax(np.where(known.known, start + step, -np.inf))
 

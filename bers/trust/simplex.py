@@ -35,7 +35,7 @@ _PROBLEMS = {
     "Leave the problem out, or use feasible='at_most_one'.",
 }
 _WORST_GAP = 1e-6  # relative; beyond it an answer is not handed out
-_SMALL = 4000  # numbers in M that are copied sooner than their address is found
+_SMALL = 4000  # so few numbers in M are copied sooner than their address is found
 _THREADS = min(os.cpu_count() or 1, 8)
 
 
@@ -80,7 +80,7 @@ def solve(
     >>> solve([[-1.0, 0.0]], [1.0, 0.0], [0.1], feasible="at_most_one").nobody.item()
     1.0
     """
-    M, t, s = (np.asarray(value, np.float64) for value in (M, t, s))
+    M, t, s = np.asarray(M, np.float64), np.asarray(t, np.float64), np.asarray(s, np.float64)
     batch = _batch(M, t, s)
     if feasible not in FEASIBLE:
         raise ConfigError(
@@ -95,6 +95,8 @@ def solve(
                 f"solve(start=...) must have the shape {(*batch, M.shape[-2])} of the weights; "
                 f"got {start.shape}."
             )
+    if not batch and M.size < _SMALL:
+        return _run_small(M, t, s, _MODES[feasible], start)
     return _run(M, t, s, batch, _MODES[feasible], start)
 
 
@@ -164,13 +166,13 @@ def _run(
         parts = (x[rows] if x.ndim > own else x for x, own in ((M, 2), (t, 1), (s, 1)))
         _call(min(some, B - first), N, d, *parts, mode, start is not None, a[rows], info[rows])
 
-    if not batch and N * d < _SMALL:
-        _call_packed(N, d, M, t, s, mode, start is not None, a, info)
-    elif some >= B:
+    if some >= B:
         _call(B, N, d, M, t, s, mode, start is not None, a, info)
     else:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(work, range(0, B, some)))
+        with ThreadPoolExecutor(_THREADS - 1) as pool:  # this thread works, too
+            others = pool.map(work, range(some, B, some))
+            work(0)
+            list(others)
     if not batch:
         a, info = a[0], info[0]
     gap, value, steps, relative = info.T
@@ -197,29 +199,25 @@ def _call(
     )
 
 
-def _call_packed(
-    N: int,
-    d: int,
-    M: np.ndarray,
-    t: np.ndarray,
-    s: np.ndarray,
-    mode: int,
-    warm: bool,
-    a: np.ndarray,
-    info: np.ndarray,
-) -> None:
-    """One small problem. All arrays in one, since finding an address takes a microsecond."""
-    size = N * d
-    room = np.empty(size + d + 2 * N + 4)
-    room[:size].reshape(N, d)[:] = M
-    room[size : size + d] = t
-    room[size + d : size + d + N] = s
-    if warm:
-        room[size + d + N : -4] = a[0]
-    at = room.ctypes.data
-    t_at, s_at, a_at = at + 8 * size, at + 8 * (size + d), at + 8 * (size + d + N)
-    _raise(_weights(1, N, d, at, 0, t_at, 0, s_at, 0, mode, warm, a_at, a_at + 8 * N))
-    a[0], info[0] = room[-4 - N : -4], room[-4:]
+def _run_small(
+    M: np.ndarray, t: np.ndarray, s: np.ndarray, mode: int, start: np.ndarray | None
+) -> Solution:
+    """One small problem, where not the solver but all around it takes the time.
+
+    As bytes, arrays are copied, but passed on sooner than NumPy finds the address of one. Likewise
+    numbers are taken out of an array faster all at once.
+    """
+    N, d = M.shape
+    room = np.empty(N + 4)  # the weights, then what is known of them
+    if start is not None:
+        room[:N] = start
+    at, warm = ctypes.addressof(ctypes.c_char.from_buffer(room)), start is not None
+    M, t, s = M.tobytes(), t.tobytes(), s.tobytes()
+    _raise(_weights(1, N, d, M, 0, t, 0, s, 0, mode, warm, at, at + 8 * N))
+    gap, value, steps, relative = room[N:].tolist()
+    numbers = np.float64(gap), np.float64(relative), np.float64(value), np.int64(steps)
+    solution = Solution(room[:N], *numbers)
+    return solution if relative <= _WORST_GAP else checked(solution)
 
 
 def _raise(code: int) -> None:
