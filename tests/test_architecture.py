@@ -16,6 +16,7 @@ PACKAGE = ROOT / "bers"
 # top to bottom; what stands on one line may be imported from any line above it only
 LAYERS = [
     {"cli"},
+    {"commands"},
     {"report", "experiments"},
     {"integrations"},
     {"algorithm", "minimize"},

@@ -113,18 +113,17 @@ def _ucb(
     sources: list[Demonstrations],
     config: TrustConfig,
 ) -> list[list[float]]:
-    """What UCB picks when its picks are reused; p_m = 0.99^m as in the paper."""
+    """Share of UCB's picks so far, when its picks are reused; p_m = 0.99^m as in the paper."""
     low, high = np.full(DIMENSION, LOW), np.full(DIMENSION, HIGH)
     best = [source.x[np.argmin(source.y)].astype(np.float64) for source in sources]
     agents = de.start(rng, target, low, high, config=de.DEConfig())
     past, picks = Past.none(len(sources)), []
     for m in range(1, config.generations + 1):
-        a = ucb(past)
-        if m in config.recorded:
-            picks.append(a.tolist())
-        i, before = int(np.argmax(a)), float(agents.f.min())
+        i, before = int(np.argmax(ucb(past))), float(agents.f.min())
         agents, _ = de.generation(
             rng, agents, target, low, high, config=de.DEConfig(), donor=best[i], p_m=0.99**m
         )
         past = past.after(i, before - float(agents.f.min()))
+        if m in config.recorded:
+            picks.append((past.pulls / m).round(3).tolist())
     return picks

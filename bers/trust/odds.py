@@ -4,9 +4,9 @@ Enters: `Beliefs`. Leaves: weights whose sum is at most one; the rest is "nobody
 
 Each hypothesis says that the target's labels are one function plus noise: exactly, or up to an
 offset, or up to an offset and a positive scale. The function is that of one source, or of the best
-mixture of all (the quadratic program in the metric that fits), or a constant: nobody. All have Bayes
-factors in closed form, and the weights are averages over the hypotheses. So labels in the same
-units are used as such, and where units differ, offset and scale drop out by themselves.
+mixture of all (the quadratic program in the metric that fits), or a constant: nobody. All have
+Bayes factors in closed form, and the weights are averages over the hypotheses. So labels in the
+same units are used as such, and where units differ, offset and scale drop out by themselves.
 """
 
 from dataclasses import dataclass
