@@ -41,8 +41,11 @@ lint: $(VENV)/.dev ## style and types
 bench: $(VENV)/.bench ## speed and memory against named peers; ONLY=name runs one
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
-reproduce: $(VENV)/.user ## the long experiments; results under reproductions/
+reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
 	$(BIN)/bers reproduce heads
+	$(BIN)/bers reproduce trust
+	$(BIN)/bers reproduce nobody
+	$(BIN)/bers reproduce grunfeld
 
 docs: $(VENV)/.dev ## the documentation as a site under site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -29,7 +29,7 @@ def files(tmp_path):
 def test_help_and_version_are_quick_to_find(tmp_path):
     shown = run("--help", cwd=tmp_path)
     assert shown.returncode == 0
-    assert all(command in shown.stdout for command in ("demo", "fit", "info", "reproduce"))
+    assert all(command in shown.stdout for command in ("demo", "rank", "fit", "info"))
     assert run("--version", cwd=tmp_path).stdout.strip() == bers.__version__
 
 
@@ -143,3 +143,102 @@ def test_hostile_names_stay_text(tmp_path):
     assert shown.returncode == 0, shown.stderr
     assert "\x1b[2J" not in shown.stdout
     assert "[red]evil" in shown.stdout
+
+
+# ---- rank ----------------------------------------------------------------------------------------
+
+QUICK = ("--batches", 300, "--learning-rate", "1e-2", "--draws", 50, "--no-progress")
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Three people with a goal each, and a new task in other units that is like bob's."""
+    rng = np.random.default_rng(0)
+    for name, goal, n in (("alice", 0, 300), ("bob", 1, 300), ("new", 1, 80)):
+        x = rng.uniform(-1, 1, (n, 2))
+        y = np.sin(2 * x[:, goal]) + 0.05 * rng.standard_normal(n)
+        y = 3 * y + 7 if name == "new" else y
+        table = np.column_stack([x, y])
+        np.savetxt(
+            tmp_path / f"{name}.csv", table, delimiter=",", header="speed,load,reward", comments=""
+        )
+    return tmp_path
+
+
+def test_rank_says_whom_to_trust(runs):
+    shown = run("rank", "alice.csv", "bob.csv", "--target", "new.csv", *QUICK, cwd=runs)
+    assert shown.returncode == 0, shown.stderr
+    lines = shown.stdout.splitlines()
+    assert lines[0] == "Sources for 'new', 80 rows, by odds"
+    assert lines[1].split()[:2] == ["source", "weight"]
+    assert [line.split()[0] for line in lines[2:5]] == ["bob", "alice", "nobody"]
+    assert float(lines[2].split()[1]) > 0.9
+    assert float(lines[3].split()[1]) < 0.1
+    text = " ".join(shown.stdout.split())
+    assert "Inputs: speed, load; label: reward (guessed; choose with --x and --y)." in text
+    assert "Weights say how alike the goals are" in text
+    named = run("rank", "alice.csv", "bob.csv", "-t", "new.csv", "--x", "speed,load", "--y",
+                "reward", "--rule", "shape", *QUICK, cwd=runs)  # fmt: skip
+    assert named.returncode == 0, named.stderr
+    assert "guessed" not in named.stdout
+    assert "by shape" in named.stdout
+
+
+def test_rank_prints_only_json_when_asked_and_writes_files(runs):
+    shown = run("rank", "alice.csv", "bob.csv", "-t", "new.csv", "--json", "--plot", "w.png",
+                "--html", "w.html", "--export", "robomimic", "--export-to", "weights.json",
+                *QUICK, cwd=runs)  # fmt: skip
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout)
+    assert {"weights", "nobody", "intervals", "warnings"} <= set(found)
+    assert found["weights"]["bob"] > 0.9
+    assert found["warnings"] == []
+    assert (runs / "w.png").read_bytes()[:4] == b"\x89PNG"
+    assert "Content-Security-Policy" in (runs / "w.html").read_text(encoding="utf-8")
+    data = json.loads((runs / "weights.json").read_text())["train"]["data"]
+    assert [one["path"] for one in data] == ["alice.csv", "bob.csv"]
+    assert [one["weight"] for one in data] == list(found["weights"].values())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-t", "nowhere.csv"], "nowhere.csv"),
+        (["-t", "new.csv", "--rule", "best"], "there is no rule 'best'. Known: odds, "),
+        (["-t", "new.csv", "--export", "lerobot"], "--export lerobot is not known"),
+        (["-t", "new.csv", "--y", "rewrad"], "rewrad"),
+        (["-t", "new.csv", "--x", "speed,weight"], "weight"),
+        (["-t", "new.csv", "--plot", "no/such/w.png"], "must be a file in a folder"),
+        (["-t", "new.csv", "--html", "."], "must be a file in a folder"),
+        (["-t", "other.csv"], "speed, load"),
+        (["-t", "new.csv", "--draws", "0"], "draws"),
+        (["-t", "new.csv", "--backend", "spark"], "threads, processes, ray; got 'spark'"),
+    ],
+)
+def test_rank_refuses_bad_input_in_one_sentence(runs, arguments, message):
+    (runs / "other.csv").write_text("load,speed,reward\n" + "1,2,3\n2,1,4\n" * 20)
+    shown = run("rank", "alice.csv", "bob.csv", "--batches", 5, *arguments, cwd=runs)
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert message in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
+    assert not list(runs.glob("*.png"))
+
+
+def test_rank_needs_a_target(runs):
+    shown = run("rank", "alice.csv", "bob.csv", cwd=runs)
+    assert shown.returncode == 2
+    assert shown.stdout == ""
+    assert "--target" in shown.stderr
+
+
+def test_rank_of_hostile_names_stays_text(tmp_path):
+    x = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    name = "[red]evil\x1b[2J\n" + "x" * 10_000
+    for path, j in (("a.npz", 0), ("b.npz", 1), ("t.npz", 1)):
+        bers.save(bers.Demonstrations(x, x[:, j], name), tmp_path / path)
+    shown = run("rank", "a.npz", "b.npz", "-t", "t.npz", *QUICK, cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "\x1b[2J" not in shown.stdout
+    assert "[red]evil" in shown.stdout
+    assert len(shown.stdout) < 4000

@@ -20,9 +20,7 @@ from bers.errors import ConfigError
 
 
 def reproduce(
-    what: Annotated[
-        str, typer.Argument(help="heads: what the model learns; trust: whom the rules find.")
-    ] = "heads",
+    what: Annotated[str, typer.Argument(help="heads, trust, nobody or grunfeld.")] = "heads",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder; reproductions/WHAT by default.")
     ] = None,
@@ -30,7 +28,12 @@ def reproduce(
     progress: Progress = None,
 ) -> None:
     """Run a long experiment again and draw its pictures."""
-    studies = {"heads": _reproduce_heads, "trust": _reproduce_trust}
+    studies = {
+        "heads": _reproduce_heads,
+        "trust": _reproduce_trust,
+        "nobody": _reproduce_nobody,
+        "grunfeld": _reproduce_grunfeld,
+    }
     if what not in studies:
         raise ConfigError(f"there is no experiment {what!r}. Known: {', '.join(studies)}.")
     out = out or Path("reproductions") / what
@@ -56,23 +59,46 @@ def _reproduce_heads(out: Path, trials: int | None, progress: bool | None) -> No
 
 
 def _reproduce_trust(out: Path, trials: int | None, progress: bool | None) -> None:
-    import json
-
     from bers.experiments.trust import TrustConfig, study
-    from bers.files import write_atomically
     from bers.report.figures import draw_trust
     from bers.report.tables import trust_tables
 
     config = TrustConfig(seeds=tuple(range(trials or 20)))
     make_folder(out / "trials")
     records = study(config, out / "trials", progress=progress)
+    _write_tables(out, records, trust_tables(records))
+    draw_trust(out / "results.json", out / "weights.png")
+    new_console().print(f"Weights by generation: {out / 'weights.png'}", markup=False)
+
+
+def _reproduce_nobody(out: Path, trials: int | None, progress: bool | None) -> None:
+    from bers.experiments.nobody import study
+    from bers.report.tables import nobody_table
+
+    records = study(tuple(range(trials or 20)), progress=progress)
+    _write_tables(out, records, nobody_table(records))
+
+
+def _reproduce_grunfeld(out: Path, trials: int | None, progress: bool | None) -> None:
+    from bers.experiments.grunfeld import study
+    from bers.report.tables import grunfeld_tables
+
+    if trials is not None:
+        raise ConfigError("grunfeld has one trial per firm; leave --trials out.")
+    records = study(progress=progress)
+    _write_tables(out, records, grunfeld_tables(records))
+
+
+def _write_tables(out: Path, records: Sequence[dict[str, Any]], tables: str) -> None:
+    import json
+
+    from bers.files import write_atomically
+
     with write_atomically(out / "results.json") as temporary:
         temporary.write_text(json.dumps(records) + "\n")
-    draw_trust(out / "results.json", out / "weights.png")
     with write_atomically(out / "tables.md") as temporary:
-        temporary.write_text(trust_tables(records))
-    new_console().print(trust_tables(records), markup=False)
-    new_console().print(f"Weights by generation: {out / 'weights.png'}", markup=False)
+        temporary.write_text(tables)
+    new_console().print(tables, markup=False)
 
 
 def averaged(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@
 #define DIRECT_STEPS 12      /* before the problem is approached through larger s */
 #define MOST_STEPS 150
 #define COARSE_ROWS 512      /* a sample of so many rows gives a start for all of them */
+#define FINER 4              /* from sample to sample; with more, a start may be a poor one */
 #define LARGE (16 * COARSE_ROWS)
 #define BLOCK 64
 #define SMALL 32             /* up to so many rows, all their inner products are found at once */
@@ -101,17 +102,16 @@ PART void add_fours(double *a, double scale, const double *b, Int start, Int n) 
         for (Int j = i; j < i + 4; j++) a[j] += scale * b[j];
 }
 
-/* H = UᵀU in its upper triangle, with 1 / Uᵢᵢ on the diagonal; 0 if H is not positive definite.
-   A row takes padded(n) numbers; what is below the diagonal is overwritten. */
+/* H = UᵀD⁻¹U in its upper triangle, D the diagonal of U, which is left as 1 / Uᵢᵢ: Cholesky's
+   factors without roots. 0 if H is not positive definite. A row takes padded(n) numbers; what is
+   below the diagonal is overwritten. */
 PART int cholesky(double *restrict H, Int n) {
     Int row = padded(n);
     for (Int j = 0; j < n; j++) {
         double *u = H + j * row;
         if (!(u[j] > 0)) return 0;
-        double inverse = 1 / sqrt(u[j]);
-        for (Int i = j & ~(Int)3; i < row; i++) u[i] *= inverse;
-        u[j] = inverse;
-        for (Int i = j + 1; i < n; i++) add_fours(H + i * row, -u[i], u, i, row);
+        u[j] = 1 / u[j];
+        for (Int i = j + 1; i < n; i++) add_fours(H + i * row, -u[i] * u[j], u, i, row);
     }
     return 1;
 }
@@ -123,7 +123,7 @@ PART void solve_cholesky(const double *U, double *b, Int n) {
         add(b + i + 1, -b[i], U + i * row + i + 1, n - i - 1);
     }
     for (Int i = n - 1; i >= 0; i--)
-        b[i] = (b[i] - dot(U + i * row + i + 1, b + i + 1, n - i - 1)) * U[i * row + i];
+        b[i] -= dot(U + i * row + i + 1, b + i + 1, n - i - 1) * U[i * row + i];
 }
 
 /* ---- one Newton step ----------------------------------------------------------------------- */
@@ -335,22 +335,23 @@ PART int quick_point(Work *W) {
     return 1;
 }
 
-/* Let rows in that are left wanting and rows out that are below 0; returns how many. */
+/* Let rows in that are left wanting and rows out that are below 0; returns how many. Without
+   branches, which no processor could foresee. */
 PART Int exchange(Work *W) {
-    Int *spare = W->kept + W->n, j = 0, all = 0, wrong = 0;
-    double least = 0;
-    for (Int l = 0; l < W->k; l++) least = smaller(least, -1e-13 * W->ya[l]);
-    for (Int i = 0; i < W->n; i++) {
-        int inside = j < W->k && W->A[j] == i;
-        int wanted = inside ? W->ya[j] >= least : W->c - W->q[i] > 1e-13;
-        j += inside;
-        spare[all] = i;
-        all += wanted;
-        wrong += wanted != inside;
+    double least = 0, *merit = W->r;
+    Int before = W->k, leaving = 0;
+    for (Int j = 0; j < before; j++) least = smaller(least, -1e-13 * W->ya[j]);
+    for (Int i = 0; i < W->n; i++) merit[i] = W->c - W->q[i] - 1e-13;
+    for (Int j = 0; j < before; j++) {
+        merit[W->A[j]] = W->ya[j] - least;
+        leaving += !(W->ya[j] > least);
     }
-    if (wrong) memcpy(W->A, spare, sizeof(Int) * all);
-    W->k = all;
-    return wrong;
+    W->k = 0;
+    for (Int i = 0; i < W->n; i++) {
+        W->A[W->k] = i;
+        W->k += merit[i] > 0;
+    }
+    return W->k - before + 2 * leaving;
 }
 
 /* Is the quick point as good as a refined one? It is where nothing nearly cancels: neither t nor,
@@ -362,7 +363,7 @@ PART int exact(const Work *W) {
         double inverse = W->H[j * (padded(W->k) + 1)];
         total += fabs(W->ya[j]);
         worst = larger(worst, fabs(W->c - W->q[i] - W->s[i] * W->ya[j]));
-        weakest = larger(weakest, inverse * inverse);
+        weakest = larger(weakest, inverse);
     }
     return W->c > 0 && W->k <= W->d && total < 1e3 && worst * weakest < 1e-12;
 }
@@ -531,9 +532,9 @@ FOR_EACH_CPU static int settle_on_few(Work *W) {
 FOR_EACH_CPU static int approach(Work *W) {
     Int n = W->n, stride = 1;
     int done = 0;
-    while (n / (16 * stride) >= COARSE_ROWS) stride *= 16;
+    while (n / (FINER * stride) >= COARSE_ROWS) stride *= FINER;
     memcpy(W->w, W->b, sizeof(double) * W->d);
-    for (; stride >= 1; stride /= 16) {
+    for (; stride >= 1; stride /= FINER) {
         W->stride = stride, W->n = n / stride, W->kappa = 1.0 / stride;
         product(W, NULL, W->n, W->w, W->p);
         int found = n > SMALL ? NO_IDEA : guess(W);

@@ -326,7 +326,10 @@ def _notes(ranking: Ranking, model: Model, sources: Sequence[Source], target: So
                 f"most in {worst}. There its head guesses."
             )
     if target.n < _FEW:
-        yield f"the target has only {target.n} rows; collect more before you rely on the weights."
+        rows = "1 row" if target.n == 1 else f"{target.n} rows"
+        yield f"the target has only {rows}; collect more before you rely on the weights."
+    elif np.isnan(ranking.explained):
+        yield "all labels of the target are the same, so nothing tells the sources apart."
     elif ranking.explained < _LITTLE:
         yield (
             f"the model explains only {ranking.explained:.0%} of the target's labels, so weights "

@@ -2,7 +2,7 @@
 
 Enters: rows mᵢ (one per source), a target t, penalties sᵢ. Leaves: a `Solution` that minimises
 ½‖t − Σ aᵢmᵢ‖² + ½ Σ sᵢaᵢ² over one of four sets, and says by how much it could be wrong.
-[Eq. qp] [Eq. gap]
+[Eq. qp] [Eq. nnqp] [Eq. gap]
 
 The work is done by simplex.c, whose cost grows linearly with the number of sources: a million of
 them take less than a second. Problems of one shape are solved together in one call.
