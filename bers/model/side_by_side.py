@@ -56,10 +56,11 @@ def each(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
     """function(part) for every part, in order, as soon as they are there."""
     import joblib
 
-    if _chosen.get() is None:
+    backend = _chosen.get()
+    if backend is None:
         workers = joblib.Parallel(n_jobs=THREADS, prefer="threads", return_as="generator")
-    else:
-        workers = joblib.Parallel(return_as="generator")
+    else:  # Ray's backend cannot hand over results one by one
+        workers = joblib.Parallel(return_as="list" if backend == "ray" else "generator")
     yield from workers(joblib.delayed(function)(part) for part in parts)
 
 

@@ -95,7 +95,7 @@ def grunfeld_tables(records: Sequence[dict[str, Any]]) -> str:
     """Error of the ranked mixture over that of equal weights, firms down, rules across.
 
     >>> r = {"years": "first ten", "firm": "A", "rule": "odds", "error": 1.0, "equal": 2.0}
-    >>> print(grunfeld_tables([r]).splitlines()[-2])
+    >>> print(grunfeld_tables([r]).splitlines()[-1])
     | better than equal | 1 of 1 |
     """
     rules = list(dict.fromkeys(r["rule"] for r in records))

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float64, Int
@@ -163,8 +163,9 @@ def _run(
 
     def work(first: int) -> None:
         rows = slice(first, first + some)
-        parts = (x[rows] if x.ndim > own else x for x, own in ((M, 2), (t, 1), (s, 1)))
-        _call(min(some, B - first), N, d, *parts, mode, start is not None, a[rows], info[rows])
+        Mi, ti, si = (x[rows] if x.ndim > own else x for x, own in ((M, 2), (t, 1), (s, 1)))
+        size, warm = min(some, B - first), start is not None
+        _call(size, N, d, Mi, ti, si, mode, warm, a[rows], info[rows])
 
     if some >= B:
         _call(B, N, d, M, t, s, mode, start is not None, a, info)
@@ -211,11 +212,11 @@ def _run_small(
     room = np.empty(N + 4)  # the weights, then what is known of them
     if start is not None:
         room[:N] = start
-    at, warm = ctypes.addressof(ctypes.c_char.from_buffer(room)), start is not None
-    M, t, s = M.tobytes(), t.tobytes(), s.tobytes()
-    _raise(_weights(1, N, d, M, 0, t, 0, s, 0, mode, warm, at, at + 8 * N))
+    at, warm = ctypes.addressof(ctypes.c_char.from_buffer(room.data)), start is not None
+    inputs = (M.tobytes(), 0, t.tobytes(), 0, s.tobytes(), 0)
+    _raise(_weights(1, N, d, *inputs, mode, warm, at, at + 8 * N))
     gap, value, steps, relative = room[N:].tolist()
-    numbers = np.float64(gap), np.float64(relative), np.float64(value), np.int64(steps)
+    numbers: tuple[Any, ...] = (*map(np.float64, (gap, relative, value)), np.int64(steps))
     solution = Solution(room[:N], *numbers)
     return solution if relative <= _WORST_GAP else checked(solution)
 
