@@ -1,9 +1,13 @@
-"""Shapes written in the model's signatures are executed while the tests run."""
+"""Shapes written in signatures are executed while the tests run."""
 
 from jaxtyping import install_import_hook
 
-_WITH_SHAPES = (
-    "calibration encoder early_stopping evidence neural_linear nig posteriors scaling student "
-    "training"
+_WITH_SHAPES = {
+    "model": "calibration encoder early_stopping evidence neural_linear nig posteriors scaling "
+    "student training",
+    "trust": "beliefs objective odds rules ranking",
+}
+install_import_hook(
+    [f"bers.{room}.{name}" for room, names in _WITH_SHAPES.items() for name in names.split()],
+    "shape_checks.checked",
 )
-install_import_hook([f"bers.model.{name}" for name in _WITH_SHAPES.split()], "shape_checks.checked")

@@ -205,8 +205,8 @@ def test_rank_with_columns_and_a_rule_named(runs, here):
 
 
 def test_rank_prints_only_json_when_asked_and_writes_files(runs, here):
-    code, out, err = here("rank", "alice.csv", "bob.csv", "-t", "new.csv", "--json", "--plot", "w.png",
-                          "--html", "w.html", "--export", "robomimic", "--export-to",
+    code, out, err = here("rank", "alice.csv", "bob.csv", "-t", "new.csv", "--json", "--plot",
+                          "w.png", "--html", "w.html", "--export", "robomimic", "--export-to",
                           "weights.json", *QUICK)  # fmt: skip
     assert (code, err) == (0, "")
     found = json.loads(out)

@@ -17,6 +17,7 @@ from bers.errors import DataError
 from bers.model import nig
 from bers.model.neural_linear import Model
 from bers.model.posteriors import summarise
+from bers.model.student import Numbers
 
 _SAMPLE = 256  # rows of the target that rules may look at one by one
 
@@ -84,12 +85,12 @@ class Beliefs:
 
     def squared_error(
         self, f: Float64[np.ndarray, "*batch k"], *, centred: bool = False
-    ) -> Float64[np.ndarray, "*batch"]:
+    ) -> Float64[Numbers, "*batch"]:
         """Mean square of y − f over the target's rows, f in the space of `raw` or `centred`."""
         R = self._centred if centred else self.summary.R / np.sqrt(max(self.n, 1))
         return np.sum((R[:-1, -1] - f) ** 2, -1) + R[-1, -1] ** 2
 
-    def match(self, f: Float64[np.ndarray, "*batch k"]) -> Float64[np.ndarray, "*batch"]:
+    def match(self, f: Float64[np.ndarray, "*batch k"]) -> Float64[Numbers, "*batch"]:
         """Correlation of functions, in the space of `centred`, with the target's labels."""
         size, own = np.linalg.norm(f, axis=-1), np.sqrt(self.label_variance)
         varies = (size > 1e-150) & (own > 0)  # no unit is too small; a constant is like nothing

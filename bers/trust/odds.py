@@ -16,6 +16,7 @@ from jaxtyping import Float64
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
+from bers.model.student import Numbers
 from bers.trust.beliefs import Beliefs
 from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights, program, solved
 
@@ -75,8 +76,8 @@ def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
 
 
 def _log_bayes(
-    known: Beliefs, kind: Metric, f: np.ndarray, a: np.ndarray, members: np.ndarray
-) -> np.ndarray:
+    known: Beliefs, kind: Metric, f: np.ndarray, a: np.ndarray, members: Numbers
+) -> Numbers:
     """Of functions f = Σ aᵢfᵢ, in the space of their metric, against a constant. [Eq. odds]"""
     if not known.label_variance > 0:
         return np.zeros(f.shape[:-1])  # constant labels are like anything, and like nothing
@@ -92,9 +93,7 @@ def _log_bayes(
     return -0.5 * m * np.log(left / known.label_variance) - 0.5 * members * np.log1p(known.n)
 
 
-def log_bayes_factor(
-    match: np.ndarray, trust: np.ndarray, n: int, members: np.ndarray | int
-) -> np.ndarray:
+def log_bayes_factor(match: Numbers, trust: Numbers, n: int, members: Numbers | int) -> Numbers:
     """log p(y | offset + b f, b > 0) − log p(y | offset), by a unit-information prior. [Eq. odds]
 
     With R² = match² · trust, m = 1 + (n − 1)/3 rows that count and g = n,

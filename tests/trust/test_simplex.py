@@ -492,7 +492,6 @@ def test_a_batch_is_its_problems(B, N, d, feasible):
         one = solve(M[i], t[i], s[i], feasible=feasible)
         np.testing.assert_allclose(batch.a[i], one.a, rtol=0, atol=1e-13)
         np.testing.assert_allclose(batch.value[i], one.value, rtol=1e-12)
-        assert batch.steps[i] == one.steps
 
 
 @pytest.mark.parametrize("feasible", FEASIBLE)
