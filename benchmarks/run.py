@@ -48,6 +48,7 @@ BENCHMARKS = {
         "weights_growth",
         "weights_draws",
     ),
+    "rank_stream": ("rank_memory",),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""

@@ -7,7 +7,7 @@ the target: half of its years are seen, the other ten firms are ranked by them, 
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def firms() -> list[Demonstrations]:
         from statsmodels.datasets import grunfeld
     except ImportError as error:
         raise ConfigError("Grunfeld's data are in statsmodels: pip install statsmodels.") from error
-    table = grunfeld.load_pandas().data
+    table: Any = grunfeld.load_pandas().data
     return [
         Demonstrations(rows[["value", "capital"]].to_numpy(), rows["invest"].to_numpy(), str(firm))
         for firm, rows in table.groupby("firm", sort=False)

@@ -62,7 +62,7 @@ class Beliefs:
         """The factor of [Φ y] less their means: the bias moves to the front and is factored out."""
         d = self.sources.d
         order = [d - 1, *range(d - 1), d]
-        R = np.linalg.qr(self.summary.R[:, order], mode="r")
+        R = np.asarray(np.linalg.qr(self.summary.R[:, order], mode="r"))
         return R[1:, 1:] / np.sqrt(max(self.n, 1))
 
     @cached_property

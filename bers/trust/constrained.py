@@ -156,7 +156,7 @@ def _solution(
     u = t - a @ M
     value = 0.5 * (u @ u + np.sum(np.where(a != 0, s, 0.0) * a * a))
     relative = gap / max(value + 0.5 * float(t @ t), 1e-300)
-    return Solution(a, np.float64(gap), np.float64(relative), np.float64(value), np.int64(steps))
+    return Solution(a, *(np.asarray(x) for x in (gap, relative, value, steps)))
 
 
 def _daqp(

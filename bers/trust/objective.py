@@ -20,7 +20,7 @@ from bers.trust.beliefs import Beliefs
 from bers.trust.simplex import Feasible, solve
 
 Metric = Literal["weights", "function", "centred", "shape", "affine"]
-METRICS: dict[str, str] = {
+METRICS: dict[Metric, str] = {
     "weights": "distance of the weights w, as the paper prints it",
     "function": "distance of the functions over the target's rows",
     "centred": "the same, offsets ignored",

@@ -63,7 +63,7 @@ def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
         members = np.sum(mixture > 1e-9, -1)
         price = 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
         both = _log_bayes(known, kind, f, mixture, members) - price
-        single = _log_bayes(known, kind, problem.M, np.eye(known.N), np.int64(1))
+        single = _log_bayes(known, kind, problem.M, np.eye(known.N), np.array(1))
         one.append(np.where(known.known, single, -np.inf))
         many.append(np.where(members > 1, both, -np.inf))
         mixtures.append(mixture)
