@@ -35,6 +35,8 @@ typedef struct {
     Int stride;              /* only every so many rows, while the answer is approached */
     double kappa;            /* s is multiplied by this, while the answer is approached */
     double *s, *b, c;        /* the problem, scaled */
+    double *len, *back;      /* length of each row of D; what its y is multiplied by in the end */
+    int uneven;              /* are some rows far longer than others */
     double *D;               /* its rows, or the caller's rows where a copy would be large; */
     double *shift;           /* those still have to be shifted and scaled */
     double *shift_room;
@@ -67,7 +69,7 @@ static int reserve(Work *W, Int n, Int rows, Int d) {
     Int few = n < SMALL ? n : SMALL, side = tiled(few > d ? few : d);
     Int block = side > BLOCK ? side : BLOCK, all = 0;
     struct { void *where; Int size; } parts[] = {
-        {&W->s, n}, {&W->p, n}, {&W->q, n + TILE}, {&W->ya, n}, {&W->r, n},
+        {&W->s, n}, {&W->len, n}, {&W->back, n}, {&W->p, n}, {&W->q, n + TILE}, {&W->ya, n}, {&W->r, n},
         {&W->b, d}, {&W->w, d}, {&W->v, d}, {&W->z, d}, {&W->x, d}, {&W->shift_room, d},
         {&W->H, side * side}, {&W->G, side * side}, {&W->X, d * block},
         {&W->A, n}, {&W->kept, 2 * n},
@@ -129,6 +131,7 @@ PART void solve_cholesky(const double *U, double *b, Int n) {
 /* ---- one Newton step ----------------------------------------------------------------------- */
 
 PART double ridge(const Work *W, Int i) { return W->kappa * W->s[i * W->stride]; }
+PART double length(const Work *W, Int i) { return W->len[i * W->stride]; }
 PART const double *raw(const Work *W, Int i) { return W->D + i * W->stride * W->d; }
 
 /* x = dᵢ. */
@@ -427,17 +430,18 @@ PART double line_search(const Work *W) {
 /* Is the Newton point the answer? No active row below 0, no other row above. */
 PART int finished(const Work *W, double tolerance) {
     double largest = 0, least = 0;
-    for (Int j = 0; j < W->k; j++) {
-        largest = larger(largest, W->ya[j]);
-        least = smaller(least, W->ya[j]);
+    for (Int j = 0; j < W->k; j++) { /* y counts by what it does to the objective */
+        double size = W->ya[j] * (length(W, W->A[j]) + sqrt(ridge(W, W->A[j])));
+        largest = larger(largest, size);
+        least = smaller(least, size);
     }
     if (least < -tolerance * largest) return 0;
     double noise = W->k > W->d ? 0 : 1e-15 * sqrt(dot(W->b, W->b, W->d));
-    double most = tolerance * (W->c + sqrt(dot(W->v, W->v, W->d))) + noise;
+    double own = tolerance * sqrt(dot(W->v, W->v, W->d)) + noise;
     Int j = 0;
     for (Int i = 0; i < W->n; i++) {
         if (j < W->k && W->A[j] == i) j++;
-        else if (W->c - W->q[i] > most) return 0;
+        else if (W->c - W->q[i] > tolerance * W->c + own * length(W, i)) return 0;
     }
     return 1;
 }
@@ -475,13 +479,13 @@ FOR_EACH_CPU static int settle(Work *W) {
 
 /* Add to A the rows outside it that the Newton point leaves wanting; returns how many. */
 PART Int take_in_violators(Work *W, Int *spare, double tolerance) {
-    double most = tolerance * (W->c + sqrt(dot(W->v, W->v, W->d)));
+    double own = tolerance * sqrt(dot(W->v, W->v, W->d));
     Int j = 0, all = 0;
     for (Int i = 0; i < W->n; i++) {
         int inside = j < W->k && W->A[j] == i;
         j += inside;
         spare[all] = i;
-        all += inside || W->c - W->q[i] > most;
+        all += inside || W->c - W->q[i] > tolerance * W->c + own * W->len[i];
     }
     Int found = all - W->k;
     memcpy(W->A, spare, sizeof(Int) * all);
@@ -502,7 +506,7 @@ FOR_EACH_CPU static int settle_on_few(Work *W) {
             memcpy(few.w, W->v, sizeof(double) * W->d);
             for (Int j = 0; j < W->k; j++) {
                 read_row(W, W->A[j], few.D + j * W->d);
-                few.s[j] = W->s[W->A[j]];
+                few.s[j] = W->s[W->A[j]], few.len[j] = W->len[W->A[j]];
             }
             product(&few, NULL, few.n, few.w, few.p);
             choose(&few);
@@ -537,7 +541,7 @@ FOR_EACH_CPU static int approach(Work *W) {
     for (; stride >= 1; stride /= FINER) {
         W->stride = stride, W->n = n / stride, W->kappa = 1.0 / stride;
         product(W, NULL, W->n, W->w, W->p);
-        int found = n > SMALL ? NO_IDEA : guess(W);
+        int found = n > SMALL || W->uneven ? NO_IDEA : guess(W);
         if (found == KNOWN) return 1;
         if (found == NO_IDEA) choose(W);
         done = stride == 1 && n >= LARGE ? settle_on_few(W) : settle(W);
@@ -552,7 +556,7 @@ FOR_EACH_CPU static int resume(Work *W, const double *a) {
     W->stride = 1, W->kappa = 1;
     memset(W->w, 0, sizeof(double) * W->d);
     for (Int i = 0; i < W->n; i++) {
-        double ai = a[W->kept[i]];
+        double ai = a[W->kept[i]] / W->back[i];
         if (!(ai > 0)) continue;
         read_row(W, i, W->x);
         add(W->w, ai, W->x, W->d);

@@ -29,6 +29,7 @@ METRICS: dict[Metric, str] = {
 }
 """What each metric compares."""
 
+_REACH = 1e5
 _RIDGE = 1e-9  # of a source's mean square, so that a draw with collinear sources has one answer
 
 
@@ -84,16 +85,24 @@ def solved(
     lost = ~np.isfinite(problem.s).any(-1) | ~(np.sum(problem.t**2, -1) > 0)
     if np.all(lost):
         return np.zeros(problem.s.shape)
-    if metric != "affine":
-        a = solve(problem.M, problem.t, problem.s, feasible=feasible).a
-    else:  # without a sum to keep, rows can be of length one, whatever the sources' units
-        size = np.linalg.norm(problem.M, axis=-1)
-        size = np.where(size < 1e-150, 1.0, size)
-        M, s = problem.M / size[..., None], problem.s / size**2
-        a = solve(M, problem.t, s, feasible="nonnegative").a / size
+    set_: Feasible = "nonnegative" if metric == "affine" else feasible
+    s = problem.s if metric == "affine" else np.where(_out_of_reach(problem), np.inf, problem.s)
+    a = solve(problem.M, problem.t, s, feasible=set_).a
+    if metric == "affine":
         total = a.sum(-1, keepdims=True)
         a = np.where(total > 0, a / np.where(total > 0, total, 1.0), 0.0)
     return np.where(lost[..., None], 0.0, a)
+
+
+def _out_of_reach(problem: Program) -> np.ndarray:
+    """Sources so much farther away than the nearest that their weight could only be a rounding.
+
+    Other units (rewards of 1e6 beside rewards of 1) look like that.
+    """
+    away = np.linalg.norm(problem.M - problem.t[..., None, :], axis=-1)
+    away = np.where(np.isfinite(problem.s), away, np.inf)
+    near = np.min(away, axis=-1, keepdims=True) + np.linalg.norm(problem.t, axis=-1)[..., None]
+    return away > _REACH * near
 
 
 def _root(known: Beliefs, metric: Metric) -> np.ndarray:

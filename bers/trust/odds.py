@@ -85,8 +85,8 @@ def _log_bayes(
     error = (a**2) @ np.where(known.known, known.uncertainty(L), 0.0)
     if kind == "affine":
         square = np.sum((a @ known.sources.mu @ L.T) ** 2, -1)
-        total = square + error
-        trust = np.where(total > 0, square / np.where(total > 0, total, 1.0), 0.0)
+        # noise has a square as large as its error: what is known must stand out from it
+        trust = np.where(square > 2 * error, 1 - 2 * error / np.where(square > 0, square, 1.0), 0.0)
         return log_bayes_factor(known.match(f), trust, known.n, members)
     left = known.squared_error(f, centred=kind == "centred") + error
     m = _ROW_COUNTS * max(known.n - 1, 0)

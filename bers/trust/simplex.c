@@ -19,7 +19,7 @@
 enum { CONE = 0, SIMPLEX = 1, AT_MOST_ONE = 2, LESS_THAN_ONE = 3 };
 enum { OK = 0, NO_MEMORY = 1, NOT_FINITE = 2, NEGATIVE_S = 3, NO_SOURCE = 4 };
 
-#define SMALLEST_S 1e-13 /* in units where the longest row of D is 1 */
+#define SMALLEST_S 1e-13 /* as a share of the row's own square */
 
 static int all_finite(const double *x, Int n) {
     for (Int i = 0; i < n; i++)
@@ -27,15 +27,27 @@ static int all_finite(const double *x, Int n) {
     return 1;
 }
 
+/* On the cone every row may have a unit of its own; with one length for all, nothing drowns. */
+static void even_out(Work *W) {
+    for (Int i = 0; i < W->n; i++) {
+        if (!(W->len[i] > 1e-140)) continue;
+        double back = 1 / W->len[i];
+        for (Int j = 0; j < W->d; j++) W->D[i * W->d + j] *= back;
+        W->s[i] = fmin(W->s[i] * back * back, 1e100);
+        W->back[i] = back, W->len[i] = 1;
+    }
+    W->uneven = 0;
+}
+
 /* Scale the caller's problem into D, s, b. Sources with infinite s are left out. */
 FOR_EACH_CPU static int load(
     Work *W, Int n, const double *M, const double *t, const double *s, int simplex, double *factor
 ) {
     Int d = W->d;
-    double squares = 0, largest = 0, least_s = HUGE_VAL, largest_t = 0;
+    double squares = 0, fewest = HUGE_VAL, largest = 0, least_s = HUGE_VAL, largest_t = 0;
     const double *shift = simplex ? t : W->b;
     memset(W->b, 0, sizeof(double) * d);
-    W->n = 0, W->stride = 1, W->kappa = 1, W->c = simplex, W->has_G = 0;
+    W->n = 0, W->stride = 1, W->kappa = 1, W->c = simplex, W->has_G = W->has_H = 0;
     for (Int j = 0; j < d; j++) {
         if (!isfinite(t[j])) return NOT_FINITE;
         largest_t = fmax(largest_t, fabs(t[j]));
@@ -47,8 +59,10 @@ FOR_EACH_CPU static int load(
         if (!(own <= 1e300) && !all_finite(m, d)) return NOT_FINITE;
         if (!(s[i] >= 0)) return NEGATIVE_S;
         if (s[i] > 1e308) continue;
+        W->len[W->n] = own, W->back[W->n] = 1;
         W->kept[W->n++] = i;
         squares = own > squares ? own : squares;
+        fewest = own < fewest ? own : fewest;
         least_s = s[i] < least_s ? s[i] : least_s;
     }
     largest = sqrt(squares);
@@ -56,9 +70,14 @@ FOR_EACH_CPU static int load(
         for (Int i = 0; i < W->n; i++)
             for (Int j = 0; j < d; j++)
                 largest = fmax(i + j ? largest : 0, fabs(M[W->kept[i] * d + j] - shift[j]));
+    W->uneven = !(fewest > 1e-4 * squares && squares < 1e300);
     double unit = fmax(fmax(largest, sqrt(least_s)), 1e-300), inverse = 1 / unit;
-    for (Int i = 0; i < W->n; i++)
-        W->s[i] = fmin(fmax(s[W->kept[i]] * inverse * inverse, SMALLEST_S), 1e100);
+    for (Int i = 0; i < W->n; i++) {
+        double len = sqrt(W->len[i]) * inverse;
+        W->len[i] = len <= 1 ? len : 1;
+        double least = SMALLEST_S * fmax(W->len[i] * W->len[i], 1e-60);
+        W->s[i] = fmin(fmax(s[W->kept[i]] * inverse * inverse, least), 1e100);
+    }
     if (!W->copy && W->n == n) {
         for (Int j = 0; j < d; j++) W->shift_room[j] = shift[j];
         W->D = (double *)M, W->shift = W->shift_room, W->scale = inverse;
@@ -70,6 +89,7 @@ FOR_EACH_CPU static int load(
             for (Int j = 0; j < d; j++) W->copy[i * d + j] = (m[j] - shift[j]) * inverse;
         }
         W->D = W->copy, W->shift = NULL;
+        if (!simplex) even_out(W);
     }
     double down = simplex || largest_t == 0 ? 0 : -1 / fmax(largest_t, 1e-300);
     for (Int j = 0; j < d; j++) W->b[j] = t[j] * down;
@@ -89,7 +109,7 @@ FOR_EACH_CPU static int solve_set(
     double *y = W->p;
     collect(W, y);
     *total = 0;
-    for (Int i = 0; i < W->n; i++) *total += y[i];
+    for (Int i = 0; i < W->n; i++) *total += y[i] *= W->back[i];
     memset(a, 0, sizeof(double) * n);
     if (simplex && *total > 0) /* a division, so that one source has a weight of exactly 1 */
         for (Int i = 0; i < W->n; i++) a[W->kept[i]] = y[i] / *total;

@@ -4,14 +4,8 @@ import jaxtyping
 import numpy as np
 import pytest
 
-from bers.errors import ConfigError, SolverError
+from bers.errors import ConfigError
 from bers.trust.objective import METRICS, drawn_programs, drawn_weights, program, solved
-
-LONG = pytest.mark.xfail(
-    raises=SolverError,
-    strict=False,
-    reason="the solver stops early where one row is 1e5 times as long as the others",
-)
 
 
 def _gram(case, metric):
@@ -148,9 +142,7 @@ def test_nothing_determined_is_no_weight(goals, metric):
 
 @pytest.mark.parametrize("constant", [0.0, 5.0, 1e6])
 @pytest.mark.parametrize("metric", METRICS)
-def test_a_constant_source_has_no_shape(three, relabelled, constant, metric, request):
-    if constant == 1e6 and metric in ("weights", "function"):
-        request.applymarker(LONG)
+def test_a_constant_source_has_no_shape(three, relabelled, constant, metric):
     known = relabelled(three, 0, lambda y: 0 * y + constant).known
     a = solved(program(known, metric), metric)
     assert np.isfinite(a).all()

@@ -4,16 +4,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from bers.errors import SolverError
 from bers.trust import odds as module
 from bers.trust.odds import drawn_odds, log_bayes_factor, odds
 
 SEEDS = range(5)
-LONG = pytest.mark.xfail(
-    raises=SolverError,
-    strict=False,
-    reason="the solver stops early where one row is 1e5 times as long as the others",
-)
 
 
 def _weights(seed, N=3, d=6):
@@ -173,10 +167,8 @@ def test_equal_sources_share_equally(goals, made, n):
 @pytest.mark.parametrize(
     ("scale", "offset"), [(1e-12, 0.0), (1e-3, 0.0), (1e3, 0.0), (1e12, 0.0), (1.0, 1e6)]
 )
-def test_units_do_not_change_who_is_trusted(goals, relabelled, which, scale, offset, request):
+def test_units_do_not_change_who_is_trusted(goals, relabelled, which, scale, offset):
     """Nearly: the small chance of a mixture is shared out in the sources' units."""
-    if which != "target" and max(scale, offset) >= 1e6:
-        request.applymarker(LONG)
     w = _weights(0)
     case = goals(w[1], w)
     other = relabelled(case, which, lambda y: scale * y + offset)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bers import Demonstrations, ModelConfig, fit, load, rank, save
-from bers.errors import ConfigError, DataError, SolverError
+from bers.errors import ConfigError, DataError
 from bers.trust.ranking import RankedSource, Ranking, unique
 from bers.trust.show import as_page
 
@@ -220,14 +220,7 @@ def test_without_rows_weights_are_equal_and_that_is_said(sources, target, empty)
     assert "nothing tells the sources apart" in ranking.warnings[0]
 
 
-LONG = pytest.mark.xfail(
-    raises=SolverError,
-    strict=False,
-    reason="the solver stops early where one row is 1e5 times as long as the others",
-)
-
-
-@pytest.mark.parametrize("constant", [0.0, 5.0, pytest.param(1e6, marks=LONG)])
+@pytest.mark.parametrize("constant", [0.0, 5.0, 1e6])
 def test_a_source_with_constant_labels(sources, target, constant):
     flat = Demonstrations(sources[0].x, np.full(300, constant), "flat")
     ranking = _sound(_ranked([flat, *sources[1:]], target))
@@ -255,10 +248,8 @@ def test_all_labels_in_another_unit(sources, target, ranking, scale, offset):
 
 @pytest.mark.parametrize("which", [0, 1, 3])
 @pytest.mark.parametrize(("scale", "offset"), [(1e-12, 0), (1e12, 0), (1, 1e6)])
-def test_one_in_another_unit(sources, target, ranking, which, scale, offset, request):
+def test_one_in_another_unit(sources, target, ranking, which, scale, offset):
     """The small chance of a mixture is shared out in the sources' units, hence not to 1e-6."""
-    if which < 3 and scale >= 1:
-        request.applymarker(LONG)
     every = [*sources, target]
     every[which] = _relabelled(every[which], scale, offset)
     found = _sound(_ranked(every[:-1], every[-1]))
