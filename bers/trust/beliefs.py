@@ -105,6 +105,24 @@ class Beliefs:
             s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
         return np.where(self.known, s, np.inf)
 
+    @cached_property
+    def explained(self) -> Float64[np.ndarray, " N"]:
+        """Share of each source's own labels that its head explains, on rows it was fitted to."""
+        U, rows = self.sources.U, np.maximum(self.rows, 1)
+        fitted = np.einsum("nij,nj->ni", U, self.sources.mu)
+        bias = np.einsum("ni,ni->n", U[..., -1], fitted) / rows
+        variance = np.maximum(np.sum(fitted**2, -1) / rows - bias**2, 0.0)
+        noise = np.where(self.known, self.sources.noise, np.inf)
+        return variance / (variance + noise)
+
+    @cached_property
+    def covariance_error(self) -> Float64[np.ndarray, " N"]:
+        """Variance of Cov[fᵢ, y] under each source's posterior; 0 for those without rows."""
+        along = (self.centred.T @ self.label)[:, None]
+        spread = np.linalg.solve(np.swapaxes(self.sources.U, -1, -2), along)[..., 0]
+        with np.errstate(invalid="ignore"):
+            return np.where(self.known, self.sources.noise * np.sum(spread**2, -1), 0.0)
+
 
 def beliefs(model: Model, target: Source) -> Beliefs:
     """Of a model whose last head is that of `target`.

@@ -23,6 +23,8 @@ from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights,
 _ROW_COUNTS = 1 / 3  # rows of one run are alike and heads are not exact: three count as one
 _MIXTURE_PRICE = 0.2  # a mixture must leave at most e⁻⁰·² of the squared error of one source
 _NOBODY = 0.75  # chance, before any target data, that no source is like the target
+_STANDARD_ERRORS = 3.0  # that a source's covariance with the labels must exceed to count
+_CAPACITY = 500.0  # numbers that training fits to random labels; measured: up to 330
 _KINDS: tuple[Metric, ...] = ("function", "centred", "affine")
 """Exactly; up to an offset; up to an offset and a scale."""
 
@@ -81,16 +83,29 @@ def _log_bayes(
     """Of functions f = Σ aᵢfᵢ, in the space of their metric, against a constant. [Eq. odds]"""
     if not known.label_variance > 0:
         return np.zeros(f.shape[:-1])  # constant labels are like anything, and like nothing
+    trust = _trust(known, a)
+    if kind == "affine":
+        return log_bayes_factor(known.match(f), trust, known.n, members)
     L = known.raw if kind == "function" else known.centred
     error = (a**2) @ np.where(known.known, known.uncertainty(L), 0.0)
-    if kind == "affine":
-        square = np.sum((a @ known.sources.mu @ L.T) ** 2, -1)
-        # noise has a square as large as its error: what is known must stand out from it
-        trust = np.where(square > 2 * error, 1 - 2 * error / np.where(square > 0, square, 1.0), 0.0)
-        return log_bayes_factor(known.match(f), trust, known.n, members)
     left = known.squared_error(f, centred=kind == "centred") + error
-    m = _ROW_COUNTS * max(known.n - 1, 0)
-    return -0.5 * m * np.log(left / known.label_variance) - 0.5 * members * np.log1p(known.n)
+    gain = -0.5 * _ROW_COUNTS * max(known.n - 1, 0) * np.log(left / known.label_variance)
+    return np.minimum(gain, trust * gain) - 0.5 * members * np.log1p(known.n)
+
+
+def _trust(known: Beliefs, a: Float64[np.ndarray, "*batch N"]) -> Float64[Numbers, "*batch"]:
+    """How far it is known that Σ aᵢfᵢ goes with the target's labels at all, from 0 to 1.
+
+    What a head makes of noise goes with them by chance, but never by more than a few of its own
+    standard errors. These are too small, since the encoder was fitted to the same rows: where a
+    head explains R² of n labels, up to nR² numbers may have been fitted, not d.
+    """
+    mean = (a @ known.sources.mu) @ (known.centred.T @ known.label)
+    fitted = np.minimum(known.rows * known.explained, _CAPACITY)
+    error = known.covariance_error * np.maximum(fitted / known.sources.d, 1.0)
+    doubt = _STANDARD_ERRORS**2 * ((a**2) @ error)
+    square = mean**2
+    return np.where(square > doubt, 1 - doubt / np.where(square > 0, square, 1.0), 0.0)
 
 
 def log_bayes_factor(match: Numbers, trust: Numbers, n: int, members: Numbers | int) -> Numbers:
