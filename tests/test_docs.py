@@ -86,3 +86,30 @@ def test_the_page_of_heads_shows_the_stored_results():
     assert min(r["r2"] for r in records if r["kind"] == "source") >= 0.98
     later = [r for r in records if r["kind"] == "target" and r["head"] != "Rastrigin"]
     assert min(r["r2"] for r in later) >= 0.98
+
+
+def test_the_page_of_weights_shows_the_stored_results():
+    from bers.report.figures import read_records
+    from bers.report.tables import grunfeld_tables, mean_on_the_right, nobody_table, trust_tables
+
+    stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
+    tables = {"trust": trust_tables, "nobody": nobody_table, "grunfeld": grunfeld_tables}
+    records = {name: read_records(stored / name / "results.json") for name in tables}
+    for name, make in tables.items():
+        assert make(records[name]) == (stored / name / "tables.md").read_text()
+        assert make(records[name]).strip() in page
+    drawn = ROOT / "docs" / "weights.png"
+    assert drawn.read_bytes() == (stored / "trust" / "weights.png").read_bytes()
+    # what the page says in words
+    for target in ("Rosenbrock", "Ackley", "Sphere", "Rastrigin"):
+        chosen = [r for r in records["trust"] if (r["target"], r["rule"]) == (target, "odds")]
+        assert len({r["seed"] for r in chosen}) == 20
+        later = [weight for g, weight in mean_on_the_right(chosen).items() if g >= 5]
+        assert sum(later) / len(later) >= 0.9, target
+    paper = [r for r in records["trust"] if (r["target"], r["rule"]) == ("Rastrigin", "weights")]
+    assert max(mean_on_the_right(paper).values()) < 0.5
+    nobody = [r["nobody"] for r in records["nobody"] if r["rule"] == "odds"]
+    assert sum(nobody) / len(nobody) >= 0.9
+    for years in ("every other", "first ten"):
+        chosen = [r for r in records["grunfeld"] if (r["years"], r["rule"]) == (years, "odds")]
+        assert sum(r["error"] < r["equal"] for r in chosen) >= 8, years

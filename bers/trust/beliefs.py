@@ -108,10 +108,11 @@ class Beliefs:
     @cached_property
     def explained(self) -> Float64[np.ndarray, " N"]:
         """Share of each source's own labels that its head explains, on rows it was fitted to."""
-        U, rows = self.sources.U, np.maximum(self.rows, 1)
-        fitted = np.einsum("nij,nj->ni", U, self.sources.mu)
-        bias = np.einsum("ni,ni->n", U[..., -1], fitted) / rows
-        variance = np.maximum(np.sum(fitted**2, -1) / rows - bias**2, 0.0)
+        U, mu = self.sources.U, self.sources.mu.copy()
+        bias = U[..., -1]
+        # less the mean, which may be a million times the rest
+        mu[:, -1] -= np.einsum("ni,nij,nj->n", bias, U, mu) / np.sum(bias**2, -1)
+        variance = np.sum(np.einsum("nij,nj->ni", U, mu) ** 2, -1) / np.maximum(self.rows, 1)
         noise = np.where(self.known, self.sources.noise, np.inf)
         return variance / (variance + noise)
 

@@ -72,8 +72,8 @@ def by_draws(known: Beliefs, past: Past, *, metric: Metric, draws: int = _DRAWS)
 
 
 def equally(known: Beliefs, past: Past) -> Weights:
-    """The same weight for every source."""
-    return np.full(known.N, 1 / known.N)
+    """The same weight for every source that has rows."""
+    return known.known / np.sum(known.known)
 
 
 def one(known: Beliefs, past: Past, *, source: int) -> Weights:
@@ -197,5 +197,4 @@ def weigh(known: Beliefs, rule: str | Rule = "odds", past: Past | None = None) -
             stacklevel=2,
         )
         return np.full(known.N, 1 / known.N)
-    a = rule(known, past)
-    return np.where(known.known, a, 0.0) if rule is not equally else a
+    return np.where(known.known, rule(known, past), 0.0)

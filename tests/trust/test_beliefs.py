@@ -5,6 +5,7 @@ import pytest
 
 from bers import Demonstrations, fit
 from bers.errors import DataError
+from bers.model import nig
 from bers.trust.beliefs import beliefs
 
 
@@ -102,3 +103,22 @@ def test_from_a_model_and_its_target(small):
     for wrong in (fit(runs, config=small), fit([target], config=small)):
         with pytest.raises(DataError, match="needs a model whose last head is the target's"):
             beliefs(wrong, target)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_explained_is_the_share_of_the_labels_variance(made, offset):
+    rng = np.random.default_rng(0)
+    Phi = np.column_stack([rng.standard_normal((400, 3)), np.ones(400)])
+    y = Phi[:, 0] + rng.standard_normal(400) + offset
+    known = made(Phi, y, [(Phi, y), (Phi, 0 * y + 5)]).known
+    np.testing.assert_allclose(known.explained[0], 0.5, atol=0.07)
+    assert known.explained[1] < 1e-6
+
+
+def test_the_error_of_a_covariance_is_its_spread_over_draws(made):
+    rng = np.random.default_rng(0)
+    Phi = np.column_stack([rng.standard_normal((60, 3)), np.ones(60)])
+    known = made(Phi, Phi[:, 1] + 1.0, [(Phi, rng.standard_normal(60))]).known
+    w, _ = nig.draw(rng, known.sources, 20000)
+    drawn = (w @ known.centred.T @ known.label)[:, 0]
+    np.testing.assert_allclose(np.var(drawn), known.covariance_error[0], rtol=0.1)
