@@ -65,7 +65,7 @@ def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
         members = np.sum(mixture > 1e-9, -1)
         price = 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
         both = _log_bayes(known, kind, f, mixture, members) - price
-        single = _log_bayes(known, kind, problem.M, np.eye(known.N), np.array(1))
+        single = _log_bayes(known, kind, problem.M, None, np.array(1))
         one.append(np.where(known.known, single, -np.inf))
         many.append(np.where(members > 1, both, -np.inf))
         mixtures.append(mixture)
@@ -78,32 +78,38 @@ def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
 
 
 def _log_bayes(
-    known: Beliefs, kind: Metric, f: np.ndarray, a: np.ndarray, members: Numbers
+    known: Beliefs, kind: Metric, f: np.ndarray, a: np.ndarray | None, members: Numbers
 ) -> Numbers:
-    """Of functions f = Σ aᵢfᵢ, in the space of their metric, against a constant. [Eq. odds]"""
+    """Of functions f = Σ aᵢfᵢ, or of each fᵢ if a is None, against a constant. [Eq. odds]"""
     if not known.label_variance > 0:
         return np.zeros(f.shape[:-1])  # constant labels are like anything, and like nothing
     trust = _trust(known, a)
     if kind == "affine":
         return log_bayes_factor(known.match(f), trust, known.n, members)
     L = known.raw if kind == "function" else known.centred
-    error = (a**2) @ np.where(known.known, known.uncertainty(L), 0.0)
+    error = _sum_of_squares(a, np.where(known.known, known.uncertainty(L), 0.0))
     left = known.squared_error(f, centred=kind == "centred") + error
     gain = -0.5 * _ROW_COUNTS * max(known.n - 1, 0) * np.log(left / known.label_variance)
     return np.minimum(gain, trust * gain) - 0.5 * members * np.log1p(known.n)
 
 
-def _trust(known: Beliefs, a: Float64[np.ndarray, "*batch N"]) -> Float64[Numbers, "*batch"]:
+def _sum_of_squares(a: np.ndarray | None, error: Float64[np.ndarray, " N"]) -> Numbers:
+    """Σ aᵢ² errorᵢ, or each error if a is None."""
+    return error if a is None else (a**2) @ error
+
+
+def _trust(known: Beliefs, a: np.ndarray | None) -> Numbers:
     """How far it is known that Σ aᵢfᵢ goes with the target's labels at all, from 0 to 1.
 
     What a head makes of noise goes with them by chance, but never by more than a few of its own
     standard errors. These are too small, since the encoder was fitted to the same rows: where a
     head explains R² of n labels, up to nR² numbers may have been fitted, not d.
     """
-    mean = (a @ known.sources.mu) @ (known.centred.T @ known.label)
+    mean = known.sources.mu @ (known.centred.T @ known.label)
+    mean = mean if a is None else a @ mean
     fitted = np.minimum(known.rows * known.explained, _CAPACITY)
     error = known.covariance_error * np.maximum(fitted / known.sources.d, 1.0)
-    doubt = _STANDARD_ERRORS**2 * ((a**2) @ error)
+    doubt = _STANDARD_ERRORS**2 * _sum_of_squares(a, error)
     square = mean**2
     return np.where(square > doubt, 1 - doubt / np.where(square > 0, square, 1.0), 0.0)
 

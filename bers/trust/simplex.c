@@ -50,7 +50,7 @@ FOR_EACH_CPU static int load(
     W->n = 0, W->stride = 1, W->kappa = 1, W->c = simplex, W->has_G = W->has_H = 0;
     for (Int j = 0; j < d; j++) {
         if (!isfinite(t[j])) return NOT_FINITE;
-        largest_t = fmax(largest_t, fabs(t[j]));
+        largest_t = larger(largest_t, fabs(t[j]));
     }
     for (Int i = 0; i < n; i++) {
         const double *m = M + i * d;
@@ -73,10 +73,10 @@ FOR_EACH_CPU static int load(
     W->uneven = !(fewest > 1e-4 * squares && squares < 1e300);
     double unit = fmax(fmax(largest, sqrt(least_s)), 1e-300), inverse = 1 / unit;
     for (Int i = 0; i < W->n; i++) {
-        double len = sqrt(W->len[i]) * inverse;
-        W->len[i] = len <= 1 ? len : 1;
-        double least = SMALLEST_S * fmax(W->len[i] * W->len[i], 1e-60);
-        W->s[i] = fmin(fmax(s[W->kept[i]] * inverse * inverse, least), 1e100);
+        double len = smaller(sqrt(W->len[i]) * inverse, 1);
+        double least = SMALLEST_S * larger(len * len, 1e-60);
+        W->len[i] = len;
+        W->s[i] = smaller(larger(s[W->kept[i]] * inverse * inverse, least), 1e100);
     }
     if (!W->copy && W->n == n) {
         for (Int j = 0; j < d; j++) W->shift_room[j] = shift[j];
@@ -142,7 +142,7 @@ FOR_EACH_CPU static void certify(
         else p = dot(M + i * d, u, d);
         value += sa * a[i];
         along += a[i] * (sa - p);
-        least = fmin(least, sa - p);
+        least = smaller(least, sa - p);
         penalised &= s[i] > 0;
         fenchel += p > 0 && s[i] > 0 ? (sa - p) * ((sa - p) / s[i]) : a[i] * (sa - 2 * p);
     }
