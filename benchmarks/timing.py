@@ -11,6 +11,7 @@ HERE = Path(__file__).parent
 Turn = Callable[[int], list[float]]
 """Seconds of each of so many calls."""
 
+_REST = 0.03
 _STARTED = time.perf_counter()
 
 
@@ -30,13 +31,15 @@ def take_turns(
     """Median seconds of one call of each contender.
 
     In every round each contender has its turn, so whatever else the machine is busy with slows
-    all of them alike. Where calls are short, the first of a turn does not count.
+    all of them alike. Before each turn there is a rest, since the threads of some libraries go on
+    spinning for a while. Where calls are short, the first of a turn does not count.
     """
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     idle = 1 if calls > 1 else 0
     for i in range(rounds):
         say(f"{label}: round {i + 1} of {rounds}")
         for name, turn in contenders.items():
+            time.sleep(_REST)
             seconds[name] += turn(idle + calls)[idle:]
     return {name: median(values) for name, values in seconds.items()}
 
