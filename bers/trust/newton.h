@@ -485,7 +485,7 @@ PART Int take_in_violators(Work *W, Int *spare, double tolerance) {
         int inside = j < W->k && W->A[j] == i;
         j += inside;
         spare[all] = i;
-        all += inside || W->c - W->q[i] > tolerance * W->c + own * W->len[i];
+        all += inside || W->c - W->q[i] > tolerance * W->c + own * length(W, i);
     }
     Int found = all - W->k;
     memcpy(W->A, spare, sizeof(Int) * all);
@@ -506,7 +506,7 @@ FOR_EACH_CPU static int settle_on_few(Work *W) {
             memcpy(few.w, W->v, sizeof(double) * W->d);
             for (Int j = 0; j < W->k; j++) {
                 read_row(W, W->A[j], few.D + j * W->d);
-                few.s[j] = W->s[W->A[j]], few.len[j] = W->len[W->A[j]];
+                few.s[j] = ridge(W, W->A[j]), few.len[j] = length(W, W->A[j]);
             }
             product(&few, NULL, few.n, few.w, few.p);
             choose(&few);
@@ -544,7 +544,7 @@ FOR_EACH_CPU static int approach(Work *W) {
         int found = n > SMALL || W->uneven ? NO_IDEA : guess(W);
         if (found == KNOWN) return 1;
         if (found == NO_IDEA) choose(W);
-        done = stride == 1 && n >= LARGE ? settle_on_few(W) : settle(W);
+        done = W->n >= LARGE ? settle_on_few(W) : settle(W);
         if (done && stride > 1) memcpy(W->w, W->v, sizeof(double) * W->d);
     }
     return done;
