@@ -24,12 +24,21 @@ def load_source(path: str, x: str | None, y: str | None, drop_nonfinite: bool) -
     """One source, by the options of a command."""
     from bers.data.storage import load
 
-    columns = None
-    if x is not None:
-        columns = [name.strip() for name in x.split(",") if name.strip()]
-        if not columns:
-            raise ConfigError("--x names no column. Leave it out, or name columns as in --x a,b.")
-    return load(path, x=columns, y=y, drop_nonfinite=drop_nonfinite)
+    return load(path, x=column_names(x), y=y, drop_nonfinite=drop_nonfinite)
+
+
+def column_names(x: str | None) -> list[str] | None:
+    """What --x names.
+
+    >>> column_names("speed, load,")
+    ['speed', 'load']
+    """
+    if x is None:
+        return None
+    columns = [name.strip() for name in x.split(",") if name.strip()]
+    if not columns:
+        raise ConfigError("--x names no column. Leave it out, or name columns as in --x a,b.")
+    return columns
 
 
 def print_scores(records: Sequence[dict[str, Any]]) -> None:

@@ -9,7 +9,14 @@ from typing import Annotated
 
 import typer
 
-from bers.commands.common import Progress, Seed, load_source, new_console, print_ranking
+from bers.commands.common import (
+    Progress,
+    Seed,
+    column_names,
+    load_source,
+    new_console,
+    print_ranking,
+)
 from bers.errors import ConfigError
 
 
@@ -42,11 +49,11 @@ def rank(
 ) -> None:
     """Say whom a new task should learn from, how much, and how sure that is."""
     from bers.files import write_atomically
+    from bers.integrations.robomimic import robomimic_weights
     from bers.model.config import ModelConfig
     from bers.model.side_by_side import work_on
     from bers.trust import show
     from bers.trust.ranking import rank as rank_sources
-    from bers.trust.robomimic import robomimic_weights
 
     if export not in (None, "robomimic"):
         raise ConfigError(f"--export {export} is not known. Known: robomimic.")
@@ -86,8 +93,7 @@ def _columns_taken(path: str, x: str | None, y: str | None) -> str:
 
     if path.startswith("minari:"):
         return "Inputs: observation, action, next observation; label: reward."
-    columns = [name.strip() for name in x.split(",") if name.strip()] if x is not None else None
-    inputs, label, guessed = describe_columns(path, columns, y)
+    inputs, label, guessed = describe_columns(path, column_names(x), y)
     shown = ", ".join(printable(name, 20) for name in inputs[:8])
     more = f", ... ({len(inputs)})" if len(inputs) > 8 else ""
     guess = " (guessed; choose with --x and --y)" if guessed else ""

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bers import __version__
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Log1p
 from bers.experiments.static import DIMENSION, demonstrate
-from bers.files import write_atomically
+from bers.files import digest, write_atomically
 from bers.learners import differential_evolution as de
 from bers.model.neural_linear import fit, refine
 from bers.problems.functions import HIGH, LOW, RASTRIGIN, SOURCES, Function
@@ -41,6 +42,11 @@ class TrustConfig:
     """Rules that weigh by posteriors."""
 
     @property
+    def digest(self) -> str:
+        """Of what a trial depends on but its seed; trials of other settings are never mixed in."""
+        return digest({"settings": f"{__version__} {self.generations} {self.rules}"})[:8]
+
+    @property
     def recorded(self) -> list[int]:
         """Generations at which weights are kept: every one at first, every fourth later."""
         return [g for g in range(1, self.generations + 1) if g <= 12 or g % 4 == 0]
@@ -54,7 +60,7 @@ def study(
     records: list[dict[str, object]] = []
     with progress_bar("trials", len(config.seeds) * len(targets), show=progress) as advance:
         for seed in config.seeds:
-            paths = [folder / f"{seed}-{target.name}.json" for target in targets]
+            paths = [folder / f"{seed}-{target.name}-{config.digest}.json" for target in targets]
             if not all(path.exists() for path in paths):
                 for path, found in zip(paths, _trials(seed, targets, config), strict=True):
                     with write_atomically(path) as temporary:

@@ -21,7 +21,7 @@ from bers.text import printable
 from bers.trust.beliefs import Beliefs, beliefs
 from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, solved
 from bers.trust.odds import drawn_odds
-from bers.trust.rules import log_predictive, rule_named, weigh
+from bers.trust.rules import log_predictive, rule_named, undetermined_note, weigh
 from bers.trust.show import as_html, as_json, as_text, figure
 
 _FAR = 2.0  # times a source's own spread, from which its head only guesses
@@ -214,12 +214,10 @@ def unique(names: Sequence[str]) -> list[str]:
 
 
 def _undetermined(sources: Sequence[Source], target: Source, rule: str, level: float) -> Ranking:
-    who = "the target has no rows" if target.n == 0 else "no source has rows"
-    note = (
-        f"{who}, so nothing tells the sources apart: their weights are equal. Collect data first."
-    )
     lines = [RankedSource(s.name, 1 / len(sources), rows=s.n) for s in sources]
-    return Ranking(tuple(lines), target.name, target.n, rule, level, warnings=(note,))
+    return Ranking(
+        tuple(lines), target.name, target.n, rule, level, warnings=(undetermined_note(target.n),)
+    )
 
 
 def _intervals(
@@ -258,8 +256,6 @@ def _lines(
         if source.n == 0:
             lines.append(RankedSource(source.name, float(a[i]), 0.0, 0.0, 0.0))
             continue
-        variance = float(label_moments(source).spread[0]) ** 2
-        own = 1 - float(known.sources.noise[i]) / variance if variance > 0 else nan
         lines.append(
             RankedSource(
                 name=source.name,
@@ -272,7 +268,7 @@ def _lines(
                 error=float(error[i]),
                 evidence=float(evidence[i]),
                 far=float(_far(model, source, target).max()),
-                explained=max(own, 0.0),
+                explained=float(known.explained[i]),
                 rows=source.n,
                 value=_value(source),
             )

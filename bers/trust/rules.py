@@ -180,6 +180,18 @@ def rule_named(name: str) -> Rule:
     raise ConfigError(f"there is no rule {name!r}. Known: {known}.")
 
 
+def undetermined_note(target_rows: int) -> str:
+    """What to say where weights are equal for want of data.
+
+    >>> undetermined_note(0)[:22]
+    'the target has no rows'
+    """
+    who = "no source has rows" if target_rows else "the target has no rows"
+    return (
+        f"{who}, so nothing tells the sources apart: their weights are equal. Collect data first."
+    )
+
+
 def weigh(known: Beliefs, rule: str | Rule = "odds", past: Past | None = None) -> Weights:
     """Weights by a rule, with what every rule owes: nothing to those without rows.
 
@@ -189,12 +201,6 @@ def weigh(known: Beliefs, rule: str | Rule = "odds", past: Past | None = None) -
     past = past or Past.none(known.N)
     rule = rule_named(rule) if isinstance(rule, str) else rule
     if known.n == 0 or not known.known.any():
-        who = "the target has no rows" if known.known.any() else "no source has rows"
-        warnings.warn(
-            f"{who}, so nothing tells the sources apart: their weights are equal. Collect data "
-            "first.",
-            DataWarning,
-            stacklevel=2,
-        )
+        warnings.warn(undetermined_note(known.n), DataWarning, stacklevel=2)
         return np.full(known.N, 1 / known.N)
     return np.where(known.known, rule(known, past), 0.0)

@@ -46,3 +46,10 @@ def test_a_trial_that_is_there_is_not_run_again(records, folder, monkeypatch):
     monkeypatch.setattr("bers.experiments.trust.fit", None)  # would fail if it were called
     again = study(TrustConfig(seeds=(77,), generations=6, rules=RULES), folder, progress=False)
     assert json.dumps(again) == json.dumps(records)
+
+
+def test_trials_of_other_settings_are_not_mixed_in(records, folder):
+    assert TrustConfig(generations=6).digest != TrustConfig(generations=7).digest
+    assert TrustConfig(rules=("odds",)).digest != TrustConfig(rules=("equal",)).digest
+    assert TrustConfig(seeds=(1,)).digest == TrustConfig(seeds=(2,)).digest
+    assert len(list(folder.iterdir())) == 4

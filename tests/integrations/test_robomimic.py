@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from bers.integrations.robomimic import robomimic_weights
 from bers.trust.ranking import RankedSource, Ranking
-from bers.trust.robomimic import robomimic_weights
 
 
 def test_each_data_set_has_its_path_and_weight():
