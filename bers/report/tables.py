@@ -52,7 +52,7 @@ def trust_tables(
     for target in dict.fromkeys(r["target"] for r in records):
         chosen = [r for r in records if r["target"] == target]
         lines += [f"**{target}**, {len({str(r.get('seed')) for r in chosen})} trials", ""]
-        lines += [f"| rule | {' | '.join(map(str, shown))} | mean from 5 on | least from 5 on |"]
+        lines += [f"| rule | {' | '.join(map(str, shown))} | mean 5+ | least 5+ |"]
         lines += ["|---" * (len(shown) + 3) + "|"]
         for rule in dict.fromkeys(r["rule"] for r in chosen):
             trials = [r for r in chosen if r["rule"] == rule]
