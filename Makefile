@@ -25,7 +25,7 @@ $(VENV)/.bench: $(VENV)/.dev
 
 venv: $(VENV)/.dev ## set up the virtual environment, nothing else
 
-demo: $(VENV)/.user ## fit the paper's three test functions; show what each head learned
+demo: $(VENV)/.user ## a new function with the help of three past runs, and without
 	$(BIN)/bers demo
 
 test: $(VENV)/.dev ## all tests
@@ -42,6 +42,13 @@ bench: $(VENV)/.bench ## speed and memory against named peers; ONLY=name runs on
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
 reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
+	$(BIN)/bers reproduce static
+	$(BIN)/bers reproduce safety
+	$(BIN)/bers reproduce growth
+	$(BIN)/bers reproduce options
+	$(BIN)/bers reproduce paper-metric
+	$(BIN)/bers reproduce latent
+	$(BIN)/bers claims
 	$(BIN)/bers reproduce heads
 	$(BIN)/bers reproduce trust
 	$(BIN)/bers reproduce nobody

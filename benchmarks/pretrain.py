@@ -12,7 +12,7 @@ from torch_model import TorchModel
 from torch_threads import faster_of, variants
 
 from bers import Demonstrations, Model, ModelConfig, fit, refine
-from bers.experiments.static import demonstrate
+from bers.experiments.demonstrations import demonstrate
 from bers.problems.functions import SOURCES
 
 _BATCHES, _PEER_BATCHES = 2000, 400

@@ -49,6 +49,12 @@ BENCHMARKS = {
         "weights_draws",
     ),
     "rank_stream": ("rank_memory",),
+    "static_de": ("static_de_scipy", "static_de_pymoo", "static_de_immediate"),
+    "reuse_generation": (
+        "reuse_generation",
+        "reuse_generation_peer",
+        "reuse_generation_paper",
+    ),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""

@@ -18,6 +18,9 @@ _WHERE = {
     "refine": "bers.model.neural_linear",
     "load_model": "bers.model.model_files",
     "save_model": "bers.model.model_files",
+    "Optimizer": "bers.optimise.optimizer",
+    "minimize": "bers.optimise.minimize",
+    "minimize_many": "bers.optimise.many",
     "rank": "bers.trust.ranking",
     "Ranking": "bers.trust.ranking",
 }

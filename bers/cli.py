@@ -1,4 +1,4 @@
-"""The command line: `bers demo`, `bers rank`, `bers fit`, `bers info`, `bers reproduce`.
+"""The command line: `bers demo`, `rank`, `fit`, `info`, `reproduce` and `claims`.
 
 Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
 standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
@@ -12,18 +12,16 @@ from typing import Annotated
 
 import typer
 
+from bers.commands.claims import claims
 from bers.commands.common import (
-    Out,
     Progress,
     Seed,
     load_source,
-    make_folder,
     new_console,
-    print_ranking,
     print_scores,
     print_table,
-    write_study,
 )
+from bers.commands.demo import demo
 from bers.commands.rank import rank
 from bers.commands.reproduce import reproduce
 from bers.errors import BersError, ConfigError
@@ -44,40 +42,6 @@ def main() -> None:
     except BersError as error:
         print(f"bers: {error}", file=sys.stderr)
         sys.exit(2)
-
-
-@app.command()
-def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = None) -> None:
-    """Three past tasks, and a new one: what each wanted, and whom the new one should trust."""
-    import numpy as np
-
-    from bers.experiments.heads import source_records, source_split
-    from bers.experiments.static import demonstrate
-    from bers.model.neural_linear import fit
-    from bers.problems.functions import RASTRIGIN
-    from bers.trust.ranking import rank as rank_sources
-
-    console = new_console()
-    make_folder(out)
-    console.print("Three runs of Differential Evolution, one on each test function ...")
-    kept, held_out = source_split(np.random.default_rng(seed))
-    rows = ", ".join(f"{d.name} {d.n + h.n:,}" for d, h in zip(kept, held_out, strict=True))
-    console.print(f"  evaluations until a fitness of 0.15: {rows}")
-    console.print("One encoder and three Bayesian heads, trained on four fifths of the rows ...")
-    model = fit(kept, rng=seed, progress=progress)
-    records = source_records(model, held_out, setting="BERS", seed=seed)
-    print_scores(records)
-    console.print(
-        "R² and error are on rows the heads have not seen. The last column is calibration: the "
-        "share of those rows inside each head's 50% and 90% intervals."
-    )
-    write_study(out, records)
-    console.print("\nA new task: 10 generations on Rastrigin. Whom should it learn from?")
-    new = demonstrate(np.random.default_rng(seed + 1), RASTRIGIN, fitness=0.0, max_generations=10)
-    ranking = rank_sources(kept, new, model=model, rng=seed, progress=progress)
-    print_ranking(ranking.to_dict())
-    ranking.plot(str(out / "weights.png"))
-    console.print(f"Weights: {out / 'weights.png'}", markup=False)
 
 
 @app.command()
@@ -150,6 +114,8 @@ def info(
         new_console().print(note, markup=False)
 
 
+app.command()(demo)
+app.command()(claims)
 app.command()(rank)
 app.command()(reproduce)
 

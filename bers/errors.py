@@ -25,6 +25,15 @@ class SolverError(BersError, RuntimeError):
     """The weights could not be found, or no weights satisfy the constraints."""
 
 
+class ObjectiveError(BersError, RuntimeError):
+    """The function to minimise raised, or returned something that is no number.
+
+    `result` holds what was reached before, where there is anything.
+    """
+
+    result: object = None
+
+
 class BersWarning(UserWarning):
     """Base of all BERS warnings."""
 

@@ -19,10 +19,12 @@ LAYERS = [
     {"commands"},
     {"report", "experiments"},
     {"integrations"},
-    {"algorithm", "minimize"},
+    {"optimise"},
+    {"algorithm"},
     {"learners", "trust"},
     {"reuse", "model"},
     {"data", "problems"},
+    {"journal", "sealed"},
     {"files", "progress"},
     {"errors", "text"},
 ]
@@ -107,7 +109,7 @@ def test_the_two_arms_do_not_know_each_other(name):
     if _room(name) == "problems":
         assert rooms <= {"problems", "errors"}
     if _room(name) == "report":
-        assert rooms <= {"report", "errors", "files", "progress", "text"}
+        assert rooms <= {"report", "errors", "files", "journal", "progress", "text"}
 
 
 def test_package_files_are_short_and_two_folders_deep():

@@ -18,19 +18,47 @@ from bers.commands.common import (
 )
 from bers.errors import ConfigError
 
+_JOURNALS = {
+    "static": ("static", "StaticConfig", 20),
+    "safety": ("safety", "SafetyConfig", 20),
+    "growth": ("growth", "GrowthConfig", 20),
+    "options": ("options", "OptionsConfig", 20),
+    "paper-metric": ("paper_metric", "PaperMetricConfig", 5),
+    "latent": ("latent", "LatentConfig", 5),
+}
+"""Studies that live in journals: module, settings, trials."""
+
 
 def reproduce(
-    what: Annotated[str, typer.Argument(help="heads, trust, nobody or grunfeld.")] = "heads",
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="static, safety, growth, options, paper-metric, latent, heads, trust, nobody or "
+            "grunfeld."
+        ),
+    ] = "static",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder; reproductions/WHAT by default.")
     ] = None,
     trials: Annotated[int | None, typer.Option(min=1, help="Seeds; 5 for heads, else 20.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
+    backend: Annotated[
+        str, typer.Option(help="Who runs the trials: processes, ray or here.")
+    ] = "processes",
+    fresh: Annotated[bool, typer.Option(help="Throw away trials that are there.")] = False,
     progress: Progress = None,
 ) -> None:
-    """Run a long experiment again and draw its pictures."""
+    """Run a long experiment, or what is left of it, and draw its pictures.
+
+    Trials that are there already are not run again; after a stop the same command goes on.
+    """
+    from functools import partial
+
+    how = {"jobs": jobs, "backend": backend, "fresh": fresh}
     studies = {
+        **{name: partial(_reproduce_journal, name, how) for name in _JOURNALS},
         "heads": _reproduce_heads,
-        "trust": _reproduce_trust,
+        "trust": partial(_reproduce_trust, how),
         "nobody": _reproduce_nobody,
         "grunfeld": _reproduce_grunfeld,
     }
@@ -58,17 +86,52 @@ def _reproduce_heads(out: Path, trials: int | None, progress: bool | None) -> No
         temporary.write_text(heads_tables(records))
 
 
-def _reproduce_trust(out: Path, trials: int | None, progress: bool | None) -> None:
-    from bers.experiments.trust import TrustConfig, study
+def _reproduce_journal(
+    name: str, how: dict[str, Any], out: Path, trials: int | None, progress: bool | None
+) -> None:
+    from importlib import import_module
+
+    from bers.experiments.runner import Experiment, run
+
+    module_name, config_name, default = _JOURNALS[name]
+    module = import_module(f"bers.experiments.{module_name}")
+    experiment = Experiment(name, getattr(module, config_name)(), module.trial)
+    outcome = run(experiment, range(trials or default), out, progress=progress, **how)
+    _report(name, out)
+    if outcome.failed:
+        raise typer.Exit(1)
+
+
+def _report(name: str, out: Path) -> None:
+    """Tables and pictures, from the journals alone."""
+    from bers.files import write_atomically
+    from bers.report.static import DRAWN, TABLES
+
+    for picture, draw in DRAWN.get(name, {}).items():
+        draw(out, out / picture)
+        new_console().print(f"Picture: {out / picture}", markup=False)
+    if name in TABLES:
+        tables = TABLES[name](out)
+        with write_atomically(out / "tables.md") as temporary:
+            temporary.write_text(tables)
+        new_console().print(tables, markup=False)
+
+
+def _reproduce_trust(
+    how: dict[str, Any], out: Path, trials: int | None, progress: bool | None
+) -> None:
+    from bers.experiments.runner import Experiment, run
+    from bers.experiments.trust import TrustConfig, trial
     from bers.report.figures import draw_trust
     from bers.report.tables import trust_tables
 
-    config = TrustConfig(seeds=tuple(range(trials or 20)))
-    make_folder(out / "trials")
-    records = study(config, out / "trials", progress=progress)
-    _write_tables(out, records, trust_tables(records))
+    experiment = Experiment("trust", TrustConfig(), trial)
+    outcome = run(experiment, range(trials or 20), out / "trials", progress=progress, **how)
+    _write_tables(out, outcome.records, trust_tables(outcome.records))
     draw_trust(out / "results.json", out / "weights.png")
     new_console().print(f"Weights by generation: {out / 'weights.png'}", markup=False)
+    if outcome.failed:
+        raise typer.Exit(1)
 
 
 def _reproduce_nobody(out: Path, trials: int | None, progress: bool | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 
 from bers.data.elementwise import Log1p, Sqrt, Standardise
+from bers.data.log_gap import LogGap
 from bers.data.rank_normal import RankNormal
 from bers.data.trim import Trim
 from bers.errors import ConfigError
@@ -21,6 +22,7 @@ from bers.text import printable
 __all__ = [
     "Chain",
     "Log1p",
+    "LogGap",
     "RankNormal",
     "Sqrt",
     "Standardise",
@@ -125,7 +127,7 @@ class Chain:
 
 
 KINDS: dict[str, type] = {
-    kind.name: kind for kind in (Sqrt, Log1p, Standardise, RankNormal, Trim, Chain)
+    kind.name: kind for kind in (Sqrt, Log1p, LogGap, Standardise, RankNormal, Trim, Chain)
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.experiments.static import demonstrate
+from bers.experiments.demonstrations import demonstrate
 from bers.model.calibration import LEVELS, HeadScore, score
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine

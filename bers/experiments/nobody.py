@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.experiments.static import demonstrate
+from bers.experiments.demonstrations import demonstrate
 from bers.model.neural_linear import fit
 from bers.problems.functions import SOURCES, SPHERE
 from bers.progress import progress_bar

@@ -1,29 +1,42 @@
 """Differential Evolution, the base learner for static functions. [Algorithm de]
 
-Enters: a function of one point, bounds, a generator. Leaves: a population that improves, and
-every point that was evaluated on the way. Agents are replaced in place, one after the other.
+Enters: a function, bounds, a generator, and a guide to points found elsewhere. Leaves: a population
+that improves, and every point that was evaluated on the way. The random choices of a generation
+are a `Plan`, made before anything is evaluated, so that the two ways to update share it: agents
+replaced in place, one after the other (the paper), or all at once at the end of the generation.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import SupportsFloat
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Literal
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64, Int
 
 from bers.errors import ConfigError
+from bers.learners.base import Experience
+from bers.learners.camps import Camps, divided, judged, three_others, worth_dividing
+from bers.reuse.guide import Drawn, Guide
+
+Evaluate = Callable[[Float64[np.ndarray, "k D"]], Float64[np.ndarray, " k"]]
+"""Values of some points. Fewer values than points: the budget is used up. An attribute `one`, for a
+single point, saves time; it gives None when the budget is used up."""
 
 
 @dataclass(frozen=True)
 class DEConfig:
-    """The three numbers of Differential Evolution, with the paper's values."""
+    """The numbers of Differential Evolution, with the paper's values."""
 
     population: int = 32
     """Number of agents, NP (paper: 32)."""
     crossover_rate: float = 0.7
     """Chance that a coordinate comes from the mutant, CR (paper: 0.7)."""
-    differential_weight: float = 0.5
-    """Length of the difference that is added, F (paper: 0.5)."""
+    differential_weight: float | tuple[float, float] = 0.5
+    """Length of the difference that is added, F (paper: 0.5). A pair: drawn anew from between
+    the two for each generation."""
+    updating: Literal["immediate", "deferred"] = "immediate"
+    """Replace agents in place (paper), or all at once after a generation."""
 
     def __post_init__(self) -> None:
         if self.population < 4:
@@ -34,10 +47,15 @@ class DEConfig:
             raise ConfigError(
                 f"DEConfig(crossover_rate=...) must be in [0, 1]; got {self.crossover_rate}."
             )
-        if not 0 <= self.differential_weight <= 2:
+        if self.updating not in ("immediate", "deferred"):
             raise ConfigError(
-                f"DEConfig(differential_weight=...) must be in [0, 2]; "
-                f"got {self.differential_weight}."
+                f'DEConfig(updating=...) must be "immediate" or "deferred"; got {self.updating!r}.'
+            )
+        ends = np.atleast_1d(np.asarray(self.differential_weight, np.float64))
+        if len(ends) > 2 or not (np.all((ends >= 0) & (ends <= 2)) and ends[0] <= ends[-1]):
+            raise ConfigError(
+                f"DEConfig(differential_weight=...) must be in [0, 2], one number or a pair "
+                f"(low, high); got {self.differential_weight}."
             )
 
 
@@ -47,54 +65,226 @@ class Population:
 
     x: Float64[np.ndarray, "NP D"]
     f: Float64[np.ndarray, " NP"]
+    camps: Camps | None = None
+    """None before sources are used, and after the contest."""
+    met: bool = False
+    """Whether a contest of camps has begun, which happens once."""
 
 
-def start(
-    rng: np.random.Generator,
-    fun: Callable[[np.ndarray], SupportsFloat],
-    low: Float64[np.ndarray, " D"],
-    high: Float64[np.ndarray, " D"],
-    *,
-    config: DEConfig,
-) -> Population:
-    """Agents spread uniformly over the bounds, and evaluated."""
-    if not (np.all(np.isfinite(low) & np.isfinite(high)) and np.all(low <= high)):
-        raise ConfigError(f"bounds must be finite with low <= high; got {low} and {high}.")
-    x = rng.uniform(low, high, (config.population, len(low)))
-    return Population(x, np.array([float(fun(point)) for point in x]))
+@dataclass(frozen=True)
+class Plan:
+    """What is left to chance in one generation."""
+
+    others: Int[np.ndarray, "3 NP"]
+    """For every agent three others, all different."""
+    cross: Bool[np.ndarray, "NP D"]
+    """The coordinates that come from the mutant."""
+    F: float
 
 
-def generation(
-    rng: np.random.Generator,
-    agents: Population,
-    fun: Callable[[np.ndarray], SupportsFloat],
-    low: Float64[np.ndarray, " D"],
-    high: Float64[np.ndarray, " D"],
-    *,
-    config: DEConfig,
-    donor: Float64[np.ndarray, " D"] | None = None,
-    p_m: float = 0.0,
-) -> tuple[Population, Population]:
-    """One generation. Returns the new population, and the trial points with their values.
+def plan(rng: np.random.Generator, D: int, *, config: DEConfig, camps: Camps | None = None) -> Plan:
+    """Draw one generation's choices.
 
-    With probability p_m an agent's mutant starts from `donor`, a point found elsewhere, instead of
-    from the first of the three agents.
-
-    # Paper: the test for replacement is printed inside the coordinate loop; it belongs after it.
+    >>> chosen = plan(np.random.default_rng(0), 2, config=DEConfig(population=4))
+    >>> sorted(chosen.others[:, 0].tolist()), chosen.cross.shape, chosen.F
+    ([1, 2, 3], (4, 2), 0.5)
     """
-    x, f = agents.x.copy(), agents.f.copy()
-    NP, D = x.shape
-    tried, values = np.empty_like(x), np.empty_like(f)
-    for j in range(NP):
-        # three others: draw from NP − 1 and step over j
-        a, b, c = rng.choice(NP - 1, 3, replace=False)
-        a, b, c = a + (a >= j), b + (b >= j), c + (c >= j)
-        base = donor if donor is not None and rng.random() < p_m else x[a]
-        mutant = np.clip(base + config.differential_weight * (x[b] - x[c]), low, high)
-        cross = rng.random(D) < config.crossover_rate
-        cross[rng.integers(D)] = True
-        tried[j] = np.where(cross, mutant, x[j])
-        values[j] = float(fun(tried[j]))
-        if values[j] <= f[j]:
-            x[j], f[j] = tried[j], values[j]
-    return Population(x, f), Population(tried, values)
+    NP = config.population
+    u = rng.random((D + 4) * NP)  # one call: most of the time goes into calls
+    others = three_others(u[: 3 * NP].reshape(3, NP), camps)
+    cross = u[4 * NP :] < config.crossover_rate
+    one = (u[3 * NP : 4 * NP] * D).astype(np.intp)
+    one += np.arange(0, NP * D, D)
+    cross[one] = True
+    cross = cross.reshape(NP, D)
+    F = config.differential_weight
+    if isinstance(F, tuple):
+        F = float(rng.uniform(*F))
+    return Plan(others, cross, F)
+
+
+@dataclass(frozen=True)
+class DifferentialEvolution:
+    """The learner: what stays the same over generations."""
+
+    evaluate: Evaluate
+    low: Float64[np.ndarray, " D"]
+    high: Float64[np.ndarray, " D"]
+    config: DEConfig = DEConfig()
+
+    def start(self, rng: np.random.Generator) -> Population:
+        """Agents spread uniformly over the bounds, and evaluated."""
+        x = rng.uniform(self.low, self.high, (self.config.population, len(self.low)))
+        return Population(x, self.evaluate(x))
+
+    def iterate(
+        self, rng: np.random.Generator, agents: Population, guide: Guide | None = None
+    ) -> tuple[Population, Experience]:
+        """One generation. The guide has a generator of its own, so with p_m = 0 the bits are those
+        of plain Differential Evolution.
+
+        >>> box = -np.ones(2), np.ones(2)
+        >>> learner = DifferentialEvolution(lambda x: np.sum(x**2, -1), *box)
+        >>> rng = np.random.default_rng(0)
+        >>> agents = learner.start(rng)
+        >>> for _ in range(30):
+        ...     agents, seen = learner.iterate(rng, agents)
+        >>> bool(agents.f.min() < 1e-6)
+        True
+        """
+        agents = self.in_camps(agents, guide)
+        chosen = plan(rng, len(self.low), config=self.config, camps=agents.camps)
+        return self.generation(agents, chosen, self.drawn(agents, guide))
+
+    def drawn(self, agents: Population, guide: Guide | None) -> Drawn | None:
+        """Points of sources for this generation's trials; none for agents of the other camp."""
+        if guide is None:
+            return None
+        drawn = guide.draw(self.config.population)
+        if agents.camps is None or agents.camps.won is not None:
+            return drawn
+        return replace(drawn, sources=np.where(agents.camps.guided, drawn.sources, -1))
+
+    def generation(
+        self, agents: Population, chosen: Plan, drawn: Drawn | None
+    ) -> tuple[Population, Experience]:
+        """One generation by a plan: the new population, and what was tried.
+
+        # Paper: the test for replacement is printed inside the coordinate loop; it belongs after
+        # it.
+        """
+        in_place = self.config.updating == "immediate"
+        x, f, seen = (self._one_by_one if in_place else self._at_once)(agents, chosen, drawn)
+        return self._judged(Population(x, f, agents.camps, agents.met)), seen
+
+    def _at_once(
+        self, agents: Population, chosen: Plan, drawn: Drawn | None
+    ) -> tuple[np.ndarray, np.ndarray, Experience]:
+        tried, sources, which = self.trial(agents.x, agents.f, chosen, drawn, slice(None))
+        values = self.evaluate(tried)
+        n = len(values)
+        better = values <= agents.f[:n]
+        x, f = agents.x.copy(), agents.f.copy()
+        np.copyto(x[:n], tried[:n], where=better[:, None])
+        np.copyto(f[:n], values, where=better)
+        return x, f, _seen(tried, values, better, drawn, sources, which)
+
+    def _one_by_one(
+        self, agents: Population, chosen: Plan, drawn: Drawn | None
+    ) -> tuple[np.ndarray, np.ndarray, Experience]:
+        """Trials are made for all at once, and made again where an agent in them has changed."""
+        x, f = agents.x.copy(), agents.f.copy()
+        NP = len(x)
+        tried, sources, which = self.trial(x, f, chosen, drawn, slice(None))
+        stale = [False] * NP if drawn is None else drawn.reused.tolist()
+        now, values, parents = f.tolist(), [], chosen.others.T.tolist()
+        changed = [False] * NP
+        evaluate = getattr(self.evaluate, "one", None) or self._one
+        for j, (a, b, c) in enumerate(parents):
+            if stale[j] or changed[a] or changed[b] or changed[c]:
+                tried[j], source, itself = self.trial(x, f, chosen, drawn, j)
+                if drawn is not None:
+                    sources[j], which[j] = source, itself  # pyright: ignore[reportIndexIssue]
+            value = evaluate(tried[j])
+            if value is None:
+                break
+            values.append(value)
+            if value <= now[j]:
+                x[j], f[j], now[j], changed[j] = tried[j], value, value, True
+            if drawn is not None and stale[j] and which[j] >= 0:  # pyright: ignore
+                drawn = _with_value(drawn, sources[j], which[j], value)  # pyright: ignore
+        done = len(values)
+        better = np.array(changed[:done], bool)
+        return x, f, _seen(tried, np.array(values), better, drawn, sources, which)
+
+    def _one(self, point: Float64[np.ndarray, " D"]) -> float | None:
+        value = self.evaluate(point[None])
+        return float(value[0]) if len(value) else None
+
+    def trial(
+        self,
+        x: Float64[np.ndarray, "NP D"],
+        f: Float64[np.ndarray, " NP"],
+        chosen: Plan,
+        drawn: Drawn | None,
+        agent: int | slice,
+    ) -> tuple[Float64[np.ndarray, "... D"], object, object]:
+        """The trial point of one agent or of several; the source used, and the point if tried.
+
+        Where a source's point was drawn, it takes the place of the first of the three others if
+        it is better; if its value is not known yet, it is the trial itself. [Eq. try_first]
+        """
+        a, b, c = chosen.others[:, agent]
+        # take is the faster way to many rows, plain indexing to one
+        at = x.__getitem__ if isinstance(agent, int) else partial(x.take, axis=0)
+        base, sources, itself, which = at(a), None, False, None
+        if drawn is not None:
+            reused = drawn.reused[agent] & (drawn.values[agent] < f[a])
+            itself = _first_to_try(drawn, agent)
+            base = np.where(np.expand_dims(reused, -1), drawn.points[agent], base)
+            sources = np.where(reused | itself, drawn.sources[agent], -1)
+            which = np.where(itself, drawn.which[agent], -1)
+        mutant = at(b) - at(c)
+        mutant *= chosen.F
+        mutant += base
+        np.maximum(mutant, self.low, out=mutant)
+        np.minimum(mutant, self.high, out=mutant)
+        np.copyto(mutant, x[agent], where=~chosen.cross[agent])
+        if drawn is not None:
+            np.copyto(mutant, drawn.points[agent], where=np.expand_dims(itself, -1))
+        return mutant, sources, which
+
+    def in_camps(self, agents: Population, guide: Guide | None) -> Population:
+        """Divide the agents when sources that are tried first begin to be used much."""
+        if agents.met or guide is None or guide.values is None:
+            return agents
+        if not worth_dividing(guide.share, self.config.population):
+            return agents
+        return replace(agents, camps=divided(guide.rng, len(agents.f)), met=True)
+
+    def _judged(self, agents: Population) -> Population:
+        """The contest after a generation; when it is over, the losers are made anew."""
+        if agents.camps is None:
+            return agents
+        if agents.camps.won is not None:
+            return replace(agents, camps=None)
+        camps = judged(agents.camps, agents.f, len(self.low))
+        lost = camps.lost
+        if not lost.any():
+            return replace(agents, camps=camps)
+        x, f = agents.x.copy(), agents.f.copy()
+        # the next trial of a loser, made from winners, replaces it in any case
+        x[lost], f[lost] = np.resize(x[~lost], x[lost].shape), np.inf
+        return replace(agents, x=x, f=f, camps=camps)
+
+
+def _first_to_try(drawn: Drawn, agent: int | slice) -> np.ndarray:
+    """Where a point's value is not known; of several agents with the same point, the first."""
+    unknown = drawn.reused & np.isnan(drawn.values)
+    if not isinstance(agent, slice):
+        return unknown[agent]
+    first = np.zeros(len(unknown), bool)
+    at = np.flatnonzero(unknown)
+    pairs = np.stack([drawn.sources[at], drawn.which[at]], axis=1)
+    first[at[np.unique(pairs, axis=0, return_index=True)[1]]] = True
+    return first[agent]
+
+
+def _with_value(drawn: Drawn, source: int, which: int, value: float) -> Drawn:
+    """The rest of this generation knows the value of a point that was just tried."""
+    same = (drawn.sources == source) & (drawn.which == which)
+    return replace(drawn, values=np.where(same, value, drawn.values))
+
+
+def _seen(
+    tried: np.ndarray,
+    values: np.ndarray,
+    better: np.ndarray,
+    drawn: Drawn | None,
+    sources: object,
+    which: object,
+) -> Experience:
+    n = len(values)
+    if drawn is None:
+        return Experience(tried[:n], values, None, better)
+    return Experience(tried[:n], values, np.asarray(sources)[:n], better, np.asarray(which)[:n])

@@ -1,30 +1,25 @@
-"""A model as one file: tensors by safetensors, everything else as JSON in its header.
+"""A model as one sealed file.
 
-Enters: a model. Leaves: a file that gives back the same bits, and a model from such a file. The
-header carries a SHA-256 of all tensors and of the JSON, so a flipped byte, a cut file or a file
-of another program is refused by name. Nothing in a file is ever executed.
+Enters: a model. Leaves: a file that gives back the same bits, and a model from such a file, or its
+parts, for files that hold more than a model.
 """
 
 import itertools
-import json
 import os
-from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from bers.errors import BersError, FileError
-from bers.files import digest, write_atomically
 from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.encoder import Encoder
 from bers.model.neural_linear import History, Model
 from bers.model.scaling import InputScale
 from bers.model.training import TrainState, new_state
+from bers.sealed import read_sealed, write_sealed
 
 _FORMAT = "bers-model-1"
 
@@ -43,23 +38,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     ...     load_model(f"{folder}/m.bers")
     Model(line: 3 rows; 1 inputs, 3 features, 1 batches)
     """
-    arrays = _arrays(model)
-    about = json.dumps(
-        {
-            "config": model.config.to_dict(),
-            "names": model.names,
-            "x_names": model.x_names,
-            "batches": model.batches,
-        }
-    )
-    seal = {"format": _FORMAT, "about": about, "sha256": digest({**arrays, "about": about})}
-    # one key, because safetensors writes several in no fixed order
-    header = {"bers": json.dumps(seal)}
-    with write_atomically(path) as temporary:
-        try:
-            save_file(arrays, temporary, metadata=header)
-        except SafetensorError as error:
-            raise OSError(str(error)) from error
+    write_sealed(path, _FORMAT, *model_parts(model))
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
@@ -69,27 +48,26 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     Traceback (most recent call last):
     bers.errors.FileError: there is no model file nowhere.bers. Check the path.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileError(f"there is no model file {path}. Check the path.")
+    arrays, about = read_sealed(path, _FORMAT, "a BERS model")
     try:
-        with safe_open(path, framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("bers", "{}"))
-            if header.get("format") != _FORMAT:
-                raise FileError(
-                    f"{path} is not a BERS model (format {header.get('format')!r}, wanted "
-                    f"{_FORMAT!r}). Give a file that save_model wrote."
-                )
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        if digest({**arrays, "about": header["about"]}) != header["sha256"]:
-            raise FileError(f"{path} is damaged: its SHA-256 does not match. Save it again.")
-        return _model(arrays, json.loads(header["about"]))
+        return model_of(arrays, about)
     except BersError:
         raise
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise FileError(
             f"{path} is damaged or not a BERS model: {error}. Save it again."
         ) from error
+
+
+def model_parts(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """A model as arrays and settings, for a file that may hold more than the model."""
+    about = {
+        "config": model.config.to_dict(),
+        "names": model.names,
+        "x_names": model.x_names,
+        "batches": model.batches,
+    }
+    return _arrays(model), about
 
 
 def _arrays(model: Model) -> dict[str, np.ndarray]:
@@ -105,10 +83,11 @@ def _arrays(model: Model) -> dict[str, np.ndarray]:
             arrays[f"{group}.{part}"] = getattr(head, part)
     for i, leaf in enumerate(jax.tree.leaves(model.state)):
         arrays[f"state.{i:03d}"] = np.asarray(leaf)
-    return {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return arrays
 
 
-def _model(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:
+def model_of(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:
+    """The model that `model_parts` took apart."""
     config = ModelConfig(**about["config"])
     heads = {
         group: nig.NIG(*(arrays[f"{group}.{part}"] for part in ("mu", "U", "alpha", "beta")))

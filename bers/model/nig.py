@@ -61,8 +61,8 @@ class NIG:
         known = self.alpha > 1
         return np.where(known, self.beta / np.where(known, self.alpha - 1, 1.0), np.inf)
 
-    def __getitem__(self, index: int) -> "NIG":
-        """One head of a stack."""
+    def __getitem__(self, index: int | np.ndarray) -> "NIG":
+        """One head of a stack, or some of them."""
         return NIG(self.mu[index], self.U[index], self.alpha[index], self.beta[index])
 
 

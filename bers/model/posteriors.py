@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int
 
@@ -25,8 +25,8 @@ from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096  # go through the encoder at once
 _RAW_ROWS = 65536  # are read at once where there is no encoder
-_SUBSETS = Memory()
-_run = eqx.filter_jit(lambda encoder, x: encoder(x))
+_SUBSETS, _LAST = Memory(), Memory()
+_run = jax.jit(lambda encoder, x: encoder(x))
 
 
 @dataclass(frozen=True)
@@ -73,13 +73,34 @@ def summarise(
 def summarise_subsets(
     encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale, subset: int
 ) -> Iterator[nig.Summary]:
-    """A fixed random choice of `subset` rows of each source, each counted n / subset times."""
-    chosen = [_chosen(source, subset) for source in sources]
-    x = np.concatenate([inputs.standardise(rows) for rows, _ in chosen])
-    ends = np.cumsum([len(y) for _, y in chosen])
-    parts = np.split(features(encoder, x), ends[:-1])
-    for source, Phi, (_, y) in zip(sources, parts, chosen, strict=True):
-        yield nig.scaled(nig.summarise(Phi, y), source.n)
+    """A fixed random choice of `subset` rows of each source, each counted n / subset times.
+
+    A source that was summarised last by the same encoder is not looked at again.
+    """
+    last = [_LAST.recall(source, subset, dict) for source in sources]
+    new = [i for i, known in enumerate(last) if known.get("encoder") is not encoder]
+    chosen = [_chosen(sources[i], subset) for i in new]
+    if new:
+        x = np.concatenate([inputs.standardise(rows) for rows, _ in chosen])
+        ends = np.cumsum([len(y) for _, y in chosen])
+        parts = np.split(features(encoder, x), ends[:-1])
+        for i, Phi, (_, y) in zip(new, parts, chosen, strict=True):
+            summary = nig.scaled(nig.summarise(Phi, y), sources[i].n)
+            last[i].update(encoder=encoder, summary=summary)
+    for known in last:
+        yield known["summary"]
+
+
+def summary_of(
+    encoder: Encoder, source: Source, *, inputs: InputScale, subset: int | None = None
+) -> nig.Summary:
+    """All rows of one source, or a subset, as one factor; not made again if it was made last."""
+    if subset is not None:
+        return next(summarise_subsets(encoder, [source], inputs=inputs, subset=subset))
+    last = _LAST.recall(source, None, dict)
+    if last.get("encoder") is not encoder:
+        last.update(encoder=encoder, summary=next(summarise(encoder, [source], inputs=inputs)))
+    return last["summary"]
 
 
 def posteriors(
@@ -97,6 +118,8 @@ def posteriors(
     with progress_bar("posteriors", sum(source.n for source in sources), show=show) as advance:
         if subset is None:
             parts = list(summarise(encoder, sources, inputs=inputs, seen=advance))
+            for source, part in zip(sources, parts, strict=True):
+                _LAST.recall(source, None, dict).update(encoder=encoder, summary=part)
         else:
             parts = list(summarise_subsets(encoder, sources, inputs=inputs, subset=subset))
             advance(sum(source.n for source in sources))
@@ -164,9 +187,11 @@ def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _encode(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float[np.ndarray, "n D"]:
-    """φ of one block, padded to a power of two so that growing data compile a few times only."""
-    size = max(64, 1 << (len(x) - 1).bit_length())
-    return np.asarray(_run(encoder, np.pad(x, ((0, size - len(x)), (0, 0)))))[: len(x)]
+    """φ of one block, padded so that growing data compile a few times only."""
+    n = len(x)
+    size = max(64, 1 << (n - 1).bit_length()) if n <= 512 else -(-n // 512) * 512
+    rows = x if size == n else np.pad(x, ((0, size - n), (0, 0)))
+    return np.asarray(_run(encoder, rows))[:n]
 
 
 def _warn_of_dead_features(summary: nig.Summary) -> None:

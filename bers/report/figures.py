@@ -15,7 +15,7 @@ import numpy as np
 from bers.errors import FileError
 from bers.files import write_atomically
 
-_COLOURS = {
+COLOURS = {
     "Rosenbrock": "#0072B2",
     "Ackley": "#D55E00",
     "Sphere": "#009E73",
@@ -88,6 +88,30 @@ def draw_trust(results: str | os.PathLike[str], picture: str | os.PathLike[str])
         figure.savefig(temporary, format="png", dpi=100)
 
 
+def draw_run(results: str | os.PathLike[str], picture: str | os.PathLike[str]) -> None:
+    """One search with past runs and one without: best values, and the past runs' weights."""
+    from matplotlib.figure import Figure
+
+    records = read_records(results)
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for record, colour in zip(records, ("black", "0.55"), strict=False):
+        left.plot(record["best"], color=colour, lw=2, label=record["method"])
+    left.set(yscale="log", xlabel="generation of 32 evaluations", ylabel="best value")
+    left.legend(frameon=False)
+    weights = np.array(records[0]["weights"])
+    for i, name in enumerate(records[0]["sources"]):
+        colour = COLOURS.get(name, f"C{i}")
+        right.plot(range(1, len(weights) + 1), weights[:, i], color=colour, lw=2, label=name)
+    right.set(xlabel="generation", ylabel="weight of the past run", ylim=(-0.02, 1.02))
+    right.legend(frameon=False)
+    for ax in (left, right):
+        ax.grid(color="0.94")
+        ax.spines[["top", "right"]].set_visible(False)
+    with write_atomically(picture) as temporary:
+        figure.savefig(temporary, format="png", dpi=100)
+
+
 _RULE_COLOURS = {
     "odds": "#0072B2",
     "weights": "#D55E00",
@@ -130,7 +154,7 @@ def _calibration_panel(ax: Any, records: Sequence[dict[str, Any]]) -> None:
         trials = [r for r in records if r["head"] == head]
         levels = [0.0, *trials[0]["levels"], 1.0]
         curves = np.array([[0.0, *r["coverage"], 1.0] for r in trials])
-        colour = _COLOURS.get(head, "0.3")
+        colour = COLOURS.get(head, "0.3")
         if len(trials) > 1:
             ax.plot(levels, curves.T, color=colour, lw=0.6, alpha=0.35)
         r2 = np.mean([r["r2"] for r in trials])

@@ -6,6 +6,7 @@ function over the target's rows is a vector of d numbers, since the rows' triang
 weights into values. [Eq. function_space]
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,10 +17,30 @@ from bers.data.source import Source
 from bers.errors import DataError
 from bers.model import nig
 from bers.model.neural_linear import Model
-from bers.model.posteriors import summarise
+from bers.model.posteriors import summary_of
 from bers.model.student import Numbers
 
 _SAMPLE = 256  # rows of the target that rules may look at one by one
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a rule that looks at no posterior still has to know."""
+
+    rows: Int[np.ndarray, " N"]
+    """Of each source."""
+    n: int
+    """Rows of the target."""
+
+    @property
+    def N(self) -> int:
+        """Number of sources."""
+        return len(self.rows)
+
+    @property
+    def known(self) -> np.ndarray:
+        """Which sources have any rows."""
+        return self.rows > 0
 
 
 @dataclass(frozen=True)
@@ -33,9 +54,8 @@ class Beliefs:
     """Rows behind each source."""
     summary: nig.Summary
     """Of the target's rows under the same encoder."""
-    Phi: Float64[np.ndarray, "m d"]
-    """Features of at most 256 of the target's rows, the same ones at every call."""
-    y: Float64[np.ndarray, " m"]
+    look: Callable[[], tuple[Float64[np.ndarray, "m d"], Float64[np.ndarray, " m"]]]
+    """Features and labels of at most 256 of the target's rows, the same ones at every call."""
 
     @property
     def N(self) -> int:
@@ -51,6 +71,11 @@ class Beliefs:
     def known(self) -> np.ndarray:
         """Which sources have any rows; the others are undetermined and get no weight."""
         return (self.rows > 0) & np.isfinite(self.sources.noise)
+
+    @cached_property
+    def sample(self) -> tuple[Float64[np.ndarray, "m d"], Float64[np.ndarray, " m"]]:
+        """What `look` finds, for rules that compare the target's rows one by one."""
+        return self.look()
 
     @cached_property
     def raw(self) -> Float64[np.ndarray, "d d"]:
@@ -100,10 +125,19 @@ class Beliefs:
 
     def uncertainty(self, L: Float64[np.ndarray, "k d"]) -> Float64[np.ndarray, " N"]:
         """E[σᵢ²] tr(LΣᵢLᵀ): expected squared error of each source's function. [Eq. qp]"""
-        spread = np.linalg.solve(np.swapaxes(self.sources.U, -1, -2), L.T)
-        with np.errstate(invalid="ignore"):
-            s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
-        return np.where(self.known, s, np.inf)
+        found = self._uncertainties.get(id(L))
+        if found is None:
+            spread = np.linalg.solve(np.swapaxes(self.sources.U, -1, -2), L.T)
+            with np.errstate(invalid="ignore"):
+                s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
+            found = L, np.where(self.known, s, np.inf)
+            self._uncertainties[id(L)] = found
+        return found[1]
+
+    @cached_property
+    def _uncertainties(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """By the matrix, which is kept along, so that its id stays its own."""
+        return {}
 
     @cached_property
     def explained(self) -> Float64[np.ndarray, " N"]:
@@ -125,8 +159,11 @@ class Beliefs:
             return np.where(self.known, self.sources.noise * np.sum(spread**2, -1), 0.0)
 
 
-def beliefs(model: Model, target: Source) -> Beliefs:
-    """Of a model whose last head is that of `target`.
+def beliefs(model: Model, target: Source, *, head: int = -1, subset: int | None = None) -> Beliefs:
+    """Of a model one of whose heads is that of `target`: the last, unless `head` says which.
+
+    All other heads are sources. `subset` looks at that many of the target's rows, chosen at
+    random, in place of all.
 
     >>> from bers import Demonstrations, ModelConfig, fit
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -137,20 +174,24 @@ def beliefs(model: Model, target: Source) -> Beliefs:
     >>> known.N, known.n
     (2, 50)
     """
-    if len(model.names) < 2 or int(model.rows[-1]) != target.n:
+    own = model.index(head) if -len(model.names) <= head < len(model.names) else -1
+    if len(model.names) < 2 or own < 0 or int(model.rows[own]) != target.n:
         raise DataError(
             "beliefs(model, target) needs a model whose last head is the target's, after at least "
-            "one source. Fit or refine it with [*sources, target]."
+            "one source. Fit or refine it with [*sources, target], or say which head= it is."
         )
-    summary = next(summarise(model.state.encoder, [target], inputs=model.inputs))
+    summary = summary_of(model.state.encoder, target, inputs=model.inputs, subset=subset)
+    others = np.arange(len(model.names)) != own
+    return Beliefs(
+        sources=model.heads[others],
+        target=model.heads[own],
+        rows=model.rows[others],
+        summary=summary,
+        look=lambda: _some_rows(model, target),
+    )
+
+
+def _some_rows(model: Model, target: Source) -> tuple[np.ndarray, np.ndarray]:
     size = min(_SAMPLE, max(target.n, 1))
     x, y, used = target.draw(np.random.default_rng(target.n), 1, size)
-    heads = model.heads
-    return Beliefs(
-        sources=nig.NIG(heads.mu[:-1], heads.U[:-1], heads.alpha[:-1], heads.beta[:-1]),
-        target=heads[-1],
-        rows=model.rows[:-1],
-        summary=summary,
-        Phi=model.features(x[used].astype(np.float64)),
-        y=y[used].astype(np.float64),
-    )
+    return model.features(x[used].astype(np.float64)), y[used].astype(np.float64)

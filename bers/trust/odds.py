@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64
-from scipy.special import logsumexp
-from scipy.stats import t as student
+from scipy.special import logsumexp, stdtr
 
 from bers.model.student import Numbers
 from bers.trust.beliefs import Beliefs
@@ -129,4 +128,5 @@ def log_bayes_factor(match: Numbers, trust: Numbers, n: int, members: Numbers | 
     gain = 0.5 * (m - 1 - members) * np.log1p(g) - 0.5 * (m - 1) * np.log1p(g * (1 - R2))
     shrunk = g / (1 + g)
     z = match * np.sqrt(trust * shrunk * (m - 1) / (1 - shrunk * R2))
-    return gain + np.log(2) + student.logcdf(z, max(m - 1, 1e-3))
+    with np.errstate(divide="ignore"):  # a chance too small for a float is none
+        return gain + np.log(2) + np.log(stdtr(max(m - 1, 1e-3), z))

@@ -21,7 +21,7 @@ from bers.text import printable
 from bers.trust.beliefs import Beliefs, beliefs
 from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, solved
 from bers.trust.odds import drawn_odds
-from bers.trust.rules import log_predictive, rule_named, undetermined_note, weigh
+from bers.trust.rules import Past, log_predictive, rule_named, undetermined_note, weigh
 from bers.trust.show import as_html, as_json, as_text, figure
 
 _FAR = 2.0  # times a source's own spread, from which its head only guesses
@@ -174,9 +174,25 @@ def rank(
         model = fit(every, config=config, rng=generator, progress=progress)
     else:
         model = refine(model, every, batches=100, rng=generator, progress=progress)
-    known = beliefs(model, target)
-    a = weigh(known, rule)
-    low, high, best = _intervals(generator, known, rule, draws, level)
+    return rank_by(model, sources, target, rule=rule, draws=draws, level=level, rng=generator)
+
+
+def rank_by(
+    model: Model,
+    sources: Sequence[Source],
+    target: Source,
+    *,
+    rule: str = "odds",
+    draws: int = 400,
+    level: float = 0.9,
+    rng: np.random.Generator,
+    past: Past | None = None,
+    subset: int | None = None,
+) -> Ranking:
+    """A ranking by a model that has heads for the sources and, last, the target."""
+    known = beliefs(model, target, subset=subset)
+    a = weigh(known, rule, past)
+    low, high, best = _intervals(rng, known, rule, draws, level)
     lines = _lines(model, known, sources, target, a, low, high, best)
     ranking = Ranking(
         lines,

@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from bers.errors import ConfigError, DataWarning
 from bers.model import nig
-from bers.trust.beliefs import Beliefs
+from bers.trust.beliefs import Beliefs, Counts
 from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, program, solved
 from bers.trust.odds import odds
 
@@ -71,19 +71,19 @@ def by_draws(known: Beliefs, past: Past, *, metric: Metric, draws: int = _DRAWS)
     return solved(drawn_programs(known, metric, *w), metric).mean(0)
 
 
-def equally(known: Beliefs, past: Past) -> Weights:
+def equally(known: Beliefs | Counts, past: Past) -> Weights:
     """The same weight for every source that has rows."""
     return known.known / np.sum(known.known)
 
 
-def one(known: Beliefs, past: Past, *, source: int) -> Weights:
+def one(known: Beliefs | Counts, past: Past, *, source: int) -> Weights:
     """One source, whatever the data say."""
     if not 0 <= source < known.N:
         raise ConfigError(f"there is no source {source}; there are {known.N}, counted from 0.")
     return np.eye(known.N)[source]
 
 
-def by_ucb(known: Beliefs, past: Past) -> Weights:
+def by_ucb(known: Beliefs | Counts, past: Past) -> Weights:
     """The source whose gains have the best upper bound; only those with rows are tried."""
     a, some = np.zeros(known.N), known.known
     a[some] = ucb(Past(past.pulls[some], past.gains[some], past.a[some]))
@@ -129,10 +129,9 @@ def by_ranking(known: Beliefs, past: Past, *, draws: int = 100) -> Weights:
     After Feurer, Letham and Bakshy (2018); ties share.
     """
     rng = np.random.default_rng(known.n)
-    pick = slice(0, 100)  # 4950 pairs tell sources apart
+    Phi, y = (part[:100] for part in known.sample)  # 4950 pairs tell sources apart
     w, _ = nig.draw(rng, known.sources, draws)
-    f = np.einsum("snd,md->snm", w, known.Phi[pick])
-    y = known.y[pick]
+    f = np.einsum("snd,md->snm", w, Phi)
     wrong = np.empty(f.shape[:2])
     for i in range(known.N):
         order = f[:, i, :, None] < f[:, i, None, :]
@@ -192,7 +191,17 @@ def undetermined_note(target_rows: int) -> str:
     )
 
 
-def weigh(known: Beliefs, rule: str | Rule = "odds", past: Past | None = None) -> Weights:
+def is_blind(name: str) -> bool:
+    """Whether a rule looks at no posterior; then `Counts` will do, and no model is needed.
+
+    >>> is_blind("ucb"), is_blind("single:2"), is_blind("odds")
+    (True, True, False)
+    """
+    rule_named(name)
+    return name in ("equal", "ucb") or name.startswith("single:")
+
+
+def weigh(known: Beliefs | Counts, rule: str | Rule = "odds", past: Past | None = None) -> Weights:
     """Weights by a rule, with what every rule owes: nothing to those without rows.
 
     Without a row of the target, or with no row in any source, nothing can be told apart: then all
@@ -203,4 +212,4 @@ def weigh(known: Beliefs, rule: str | Rule = "odds", past: Past | None = None) -
     if known.n == 0 or not known.known.any():
         warnings.warn(undetermined_note(known.n), DataWarning, stacklevel=2)
         return np.full(known.N, 1 / known.N)
-    return np.where(known.known, rule(known, past), 0.0)
+    return np.where(known.known, rule(known, past), 0.0)  # pyright: ignore[reportArgumentType]

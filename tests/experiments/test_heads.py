@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bers.experiments.heads import HeadsConfig, study
-from bers.experiments.static import demonstrate
+from bers.experiments.demonstrations import demonstrate
 from bers.model.config import ModelConfig
 from bers.problems.functions import RASTRIGIN, SOURCES, SPHERE
 

@@ -1,98 +1,401 @@
+"""The base learner, by its plans and trials; and what a guide may and may not change."""
+
+from itertools import permutations, product
+
 import numpy as np
 import pytest
 
 from bers.errors import ConfigError
-from bers.learners.differential_evolution import DEConfig, Population, generation, start
+from bers.learners.camps import three_others
+from bers.learners.differential_evolution import (
+    DEConfig,
+    DifferentialEvolution,
+    Plan,
+    Population,
+    plan,
+)
 from bers.problems.functions import SPHERE
+from bers.reuse.guide import Drawn, Guide
 
 LOW, HIGH = np.full(3, -4.0), np.full(3, 4.0)
+BOTH = pytest.mark.parametrize("updating", ["immediate", "deferred"])
 
 
-def test_agents_never_get_worse_and_stay_in_bounds():
+def learner(evaluate=SPHERE, low=LOW, high=HIGH, **settings):
+    return DifferentialEvolution(evaluate, low, high, DEConfig(**settings))
+
+
+def run(de, seed, generations, guide=None):
+    """What a few generations saw, the first population not counted, and where they ended."""
+    rng = np.random.default_rng(seed)
+    agents, seen = de.start(rng), []
+    for _ in range(generations):
+        agents, now = de.iterate(rng, agents, guide)
+        seen.append(now)
+    return agents, seen
+
+
+def drawn_at(agents, points, values, sources=None, which=None):
+    """A draw in which only `agents` of 8 got a point."""
+    D = np.shape(points)[1]
+    made = Drawn(
+        np.full(8, -1), np.full(8, -1), np.zeros((8, D)), np.full(8, -np.inf)
+    )  # fmt: skip
+    made.sources[agents] = 0 if sources is None else sources
+    made.which[agents] = range(len(agents)) if which is None else which
+    made.points[agents], made.values[agents] = points, values
+    return made
+
+
+# ---- the plan ------------------------------------------------------------------------------------
+
+
+def test_three_others_are_uniform_over_all_triples():
+    """Exact: one number in the middle of each of its equally likely cells, all combinations."""
+    NP = 5
+    cells = [(np.arange(left) + 0.5) / left for left in (NP - 1, NP - 2, NP - 3)]
+    found = [three_others(np.tile(np.array(u)[:, None], NP)) for u in product(*cells)]
+    for agent in range(NP):
+        triples = sorted(tuple(others[:, agent].tolist()) for others in found)
+        assert triples == sorted(permutations(set(range(NP)) - {agent}, 3))
+
+
+@pytest.mark.parametrize("NP", [4, 5, 9, 40])
+def test_three_others_are_different_whatever_the_numbers(NP):
     rng = np.random.default_rng(0)
-    agents = start(rng, SPHERE, LOW, HIGH, config=DEConfig())
-    for _ in range(30):
-        after, tried = generation(rng, agents, SPHERE, LOW, HIGH, config=DEConfig())
-        assert (after.f <= agents.f).all()
-        np.testing.assert_array_equal(after.f, [SPHERE(x) for x in after.x])
-        np.testing.assert_array_equal(tried.f, [SPHERE(x) for x in tried.x])
-        assert ((tried.x >= LOW) & (tried.x <= HIGH)).all()
-        agents = after
-    assert agents.f.min() < 0.01
-
-
-def test_a_trial_is_made_of_three_other_agents():
-    # agents on the axes of their own number: the parents of a trial can be read off
-    NP = 8
-    agents = Population(np.eye(NP), np.full(NP, np.inf))
-    config = DEConfig(population=NP, crossover_rate=1.0, differential_weight=0.5)
-    low, high = np.full(NP, -9.0), np.full(NP, 9.0)
-    _, tried = generation(
-        np.random.default_rng(0), agents, lambda x: np.nan, low, high, config=config
-    )
-    for j, trial in enumerate(tried.x):
-        assert sorted(trial[trial != 0]) == [-0.5, 0.5, 1.0]
-        assert trial[j] == 0
-
-
-def test_agents_are_replaced_in_place():
-    """The second agent already sees what became of the first."""
-    seen = []
-
-    def fun(x):
-        seen.append(x.copy())
-        return -float(len(seen))  # every trial wins
-
-    agents = start(np.random.default_rng(1), fun, LOW, HIGH, config=DEConfig(population=4))
-    after, tried = generation(
-        np.random.default_rng(2), agents, fun, LOW, HIGH, config=DEConfig(population=4)
-    )
-    np.testing.assert_array_equal(after.x, tried.x)
-    # with four agents every trial uses all others, so a trial of old agents only would differ
-    old = Population(agents.x, agents.f)
-    lone = np.random.default_rng(2)
-    for j in range(4):
-        a, b, c = lone.choice(3, 3, replace=False)
-        a, b, c = a + (a >= j), b + (b >= j), c + (c >= j)
-        cross = lone.random(3) < 0.7
-        cross[lone.integers(3)] = True
-        frozen = np.where(
-            cross, np.clip(old.x[a] + 0.5 * (old.x[b] - old.x[c]), LOW, HIGH), old.x[j]
-        )
-        assert np.array_equal(frozen, tried.x[j]) == (j == 0)
+    edges = np.array([0.0, 0.5, np.nextafter(1.0, 0)])
+    for _ in range(300):
+        u = np.where(rng.random((3, NP)) < 0.3, rng.choice(edges, (3, NP)), rng.random((3, NP)))
+        others = three_others(u)
+        assert others.min() >= 0
+        assert others.max() < NP
+        everyone = np.sort(np.concatenate([np.arange(NP)[None], others]), axis=0)
+        assert (np.diff(everyone, axis=0) > 0).all()
 
 
 def test_crossover_takes_at_least_one_coordinate():
     rng = np.random.default_rng(3)
-    config = DEConfig(crossover_rate=0.0)
-    agents = start(rng, SPHERE, LOW, HIGH, config=config)
-    _, tried = generation(rng, agents, lambda x: np.inf, LOW, HIGH, config=config)
-    moved = (tried.x != agents.x).sum(axis=1)
-    assert moved.max() == 1
-    assert moved.mean() > 0.9
+    cross = plan(rng, 6, config=DEConfig(crossover_rate=0.0)).cross
+    assert (cross.sum(axis=1) == 1).all()
+    assert plan(rng, 6, config=DEConfig(crossover_rate=1.0)).cross.all()
+    counts = [plan(rng, 6, config=DEConfig()).cross.mean() for _ in range(50)]
+    assert np.mean(counts) == pytest.approx(0.7 + 0.3 / 6, abs=0.02)
 
 
-def test_seeds():
-    runs = [
-        generation(
-            np.random.default_rng(seed),
-            start(np.random.default_rng(seed), SPHERE, LOW, HIGH, config=DEConfig()),
-            SPHERE, LOW, HIGH, config=DEConfig(),
-        )[0].x
-        for seed in (0, 0, 1)
-    ]  # fmt: skip
-    np.testing.assert_array_equal(runs[0], runs[1])
-    assert not np.array_equal(runs[0], runs[2])
+def test_a_pair_of_weights_is_drawn_from_once_a_generation():
+    rng = np.random.default_rng(0)
+    drawn = [plan(rng, 2, config=DEConfig(differential_weight=(0.5, 1.0))).F for _ in range(200)]
+    assert 0.5 <= min(drawn) < 0.52
+    assert 0.98 < max(drawn) <= 1
+    assert np.mean(drawn) == pytest.approx(0.75, abs=0.04)
+    assert plan(rng, 2, config=DEConfig(differential_weight=(0.3, 0.3))).F == 0.3
+    assert plan(rng, 2, config=DEConfig(differential_weight=2)).F == 2
 
 
-def test_bad_settings_are_named():
-    with pytest.raises(ConfigError, match="population=...*at least 4; got 3"):
-        DEConfig(population=3)
-    with pytest.raises(ConfigError, match=r"crossover_rate=.*got 1\.1"):
-        DEConfig(crossover_rate=1.1)
-    with pytest.raises(ConfigError, match=r"differential_weight=.*got -0\.1"):
-        DEConfig(differential_weight=-0.1)
-    with pytest.raises(ConfigError, match="bounds must be finite with low <= high"):
-        start(np.random.default_rng(0), SPHERE, HIGH, LOW, config=DEConfig())
-    equal = start(np.random.default_rng(0), SPHERE, LOW, LOW, config=DEConfig())
-    assert (equal.x == LOW).all()
+# ---- plain generations ---------------------------------------------------------------------------
+
+
+@BOTH
+def test_agents_never_get_worse_and_stay_in_bounds(updating):
+    # its minimum lies outside the bounds
+    de = learner(lambda x: np.sum((x - 4.5) ** 2, axis=-1), updating=updating)
+    rng = np.random.default_rng(0)
+    agents = de.start(rng)
+    for _ in range(30):
+        after, seen = de.iterate(rng, agents)
+        assert (after.f <= agents.f).all()
+        np.testing.assert_array_equal(after.f, de.evaluate(after.x))
+        np.testing.assert_array_equal(seen.y, de.evaluate(seen.x))
+        np.testing.assert_array_equal(seen.paid, seen.y <= agents.f)
+        assert ((seen.x >= LOW) & (seen.x <= HIGH)).all()
+        assert seen.sources is None
+        agents = after
+    assert agents.f.min() < 3 * 0.5**2 + 0.01
+
+
+@BOTH
+def test_a_trial_is_base_plus_a_difference_where_it_crosses(updating):
+    """No trial wins, so both ways see the first agents only."""
+    de = learner(lambda x: np.full(len(x), np.inf), population=8, updating=updating)
+    x = np.random.default_rng(0).uniform(-4, 4, (8, 3))
+    chosen = plan(np.random.default_rng(1), 3, config=de.config)
+    _, seen = de.generation(Population(x, np.zeros(8)), chosen, None)
+    for j in range(8):
+        a, b, c = chosen.others[:, j]
+        mutant = np.clip(x[a] + 0.5 * (x[b] - x[c]), -4, 4)
+        np.testing.assert_array_equal(seen.x[j], np.where(chosen.cross[j], mutant, x[j]))
+
+
+def winners_only(updating):
+    """One generation in which every trial wins: agents before, plan, what was seen, after."""
+    value = iter(range(0, -100, -1))
+    de = learner(
+        lambda x: np.array([next(value) for _ in x], float), population=4, updating=updating
+    )
+    rng = np.random.default_rng(1)
+    agents, chosen = de.start(rng), plan(rng, 3, config=de.config)
+    return agents, chosen, *reversed(de.generation(agents, chosen, None))
+
+
+def test_in_place_the_second_agent_sees_what_became_of_the_first():
+    agents, chosen, seen, after = winners_only("immediate")
+    x = agents.x.copy()
+    for j in range(4):  # with four agents every trial uses all others
+        a, b, c = chosen.others[:, j]
+        mutant = np.clip(x[a] + 0.5 * (x[b] - x[c]), -4, 4)
+        x[j] = np.where(chosen.cross[j], mutant, x[j])
+        np.testing.assert_array_equal(seen.x[j], x[j])
+    np.testing.assert_array_equal(after.x, seen.x)
+
+
+def test_deferred_trials_are_all_made_of_the_old_agents():
+    agents, chosen, seen, after = winners_only("deferred")
+    x = agents.x
+    for j in range(4):
+        a, b, c = chosen.others[:, j]
+        mutant = np.clip(x[a] + 0.5 * (x[b] - x[c]), -4, 4)
+        np.testing.assert_array_equal(seen.x[j], np.where(chosen.cross[j], mutant, x[j]))
+    np.testing.assert_array_equal(after.x, seen.x)
+    assert (winners_only("immediate")[2].x[1:] != seen.x[1:]).any()
+
+
+@BOTH
+def test_the_first_agents_are_not_changed(updating):
+    de = learner(updating=updating)
+    rng = np.random.default_rng(0)
+    agents = de.start(rng)
+    x, f = agents.x.copy(), agents.f.copy()
+    de.iterate(rng, agents, Guide(rng, np.ones(1), 1.0, [np.full((4, 3), -2.0)]))
+    np.testing.assert_array_equal(agents.x, x)
+    np.testing.assert_array_equal(agents.f, f)
+
+
+@BOTH
+def test_ties_are_taken(updating):
+    """On a plateau agents drift, which is how Differential Evolution leaves it."""
+    agents, seen = run(learner(lambda x: np.zeros(len(x)), updating=updating), 0, 1)
+    np.testing.assert_array_equal(agents.x, seen[0].x)
+    assert seen[0].paid.all()
+
+
+@BOTH
+@pytest.mark.parametrize("left", [0, 1, 7, 31])
+def test_a_generation_ends_where_the_budget_does(updating, left):
+    class Budget:
+        rest = np.inf
+
+        def __call__(self, x):
+            n = int(min(len(x), self.rest))
+            self.rest -= n
+            return SPHERE(x[:n])
+
+    evaluate = Budget()
+    de, rng = learner(evaluate, updating=updating), np.random.default_rng(0)
+    agents, chosen = de.start(rng), plan(rng, 3, config=DEConfig())
+    whole, all_seen = de.generation(agents, chosen, None)
+    evaluate.rest = left
+    after, seen = de.generation(agents, chosen, None)
+    assert evaluate.rest == 0
+    assert len(seen.x) == len(seen.y) == len(seen.paid) == left
+    np.testing.assert_array_equal(seen.x, all_seen.x[:left])
+    np.testing.assert_array_equal(after.x[:left], whole.x[:left])
+    np.testing.assert_array_equal(after.x[left:], agents.x[left:])
+    np.testing.assert_array_equal(after.f[left:], agents.f[left:])
+
+
+@BOTH
+def test_same_seed_same_bits_and_other_seeds_differ(updating):
+    de = learner(updating=updating)
+    one, two, other = (run(de, seed, 5) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one[0].x, two[0].x)
+    for a, b, c in zip(one[1], two[1], other[1], strict=True):
+        np.testing.assert_array_equal(a.x, b.x)
+        assert (a.x != c.x).any()
+
+
+def test_equal_bounds_fix_a_coordinate():
+    high = np.array([-4.0, 4.0, 4.0])
+    agents, seen = run(learner(high=high), 0, 5)
+    assert (np.concatenate([agents.x, *(s.x for s in seen)])[:, 0] == -4).all()
+
+
+# ---- with a guide --------------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("values", [None, [np.full(2, np.nan)]])
+@pytest.mark.parametrize("how", ["no chance", "no weight", "no points"])
+def test_a_guide_that_hands_over_nothing_changes_no_bit(updating, values, how):
+    points = [np.full((0 if how == "no points" else 2, 3), -2.0)]
+    if how == "no points" and values is not None:
+        values = [np.zeros(0)]
+    a, p_m = np.array([float(how != "no weight")]), float(how != "no chance")
+    guide = Guide(np.random.default_rng(9), a, p_m, points, values=values)
+    de = learner(updating=updating, population=4)  # too few for camps
+    plain, with_guide = run(de, 0, 12), run(de, 0, 12, guide)
+    np.testing.assert_array_equal(plain[0].x, with_guide[0].x)
+    np.testing.assert_array_equal(plain[0].f, with_guide[0].f)
+    for now in with_guide[1]:
+        assert (now.sources == -1).all()
+        assert (now.tried == -1).all()
+
+
+@BOTH
+def test_p_m_of_zero_is_plain_for_any_population(updating):
+    points, values = [np.full((2, 3), -2.0)], [np.full(2, np.nan)]
+    guide = Guide(np.random.default_rng(9), np.ones(1), 0.0, points, values=values)
+    de = learner(updating=updating)
+    np.testing.assert_array_equal(run(de, 0, 12)[0].x, run(de, 0, 12, guide)[0].x)
+
+
+@BOTH
+def test_a_point_used_blindly_is_the_base(updating):
+    """Without values it takes the place of the first of the three others, however good that is."""
+    de = learner(lambda x: np.full(len(x), np.inf), population=8, updating=updating)
+    x = np.random.default_rng(0).uniform(-1, 1, (8, 3))
+    chosen = plan(np.random.default_rng(1), 3, config=de.config)
+    points = np.array([[3.0, 2.0, 1.0], [3.9, -3.9, 0.0]])
+    drawn = drawn_at([2, 5], points, -np.inf, sources=[1, 0])
+    _, seen = de.generation(Population(x, np.zeros(8)), chosen, drawn)
+    assert seen.sources.tolist() == [-1, -1, 1, -1, -1, 0, -1, -1]
+    assert (seen.tried == -1).all()
+    for j in range(8):
+        a, b, c = chosen.others[:, j]
+        base = points[[2, 5].index(j)] if j in (2, 5) else x[a]
+        mutant = np.clip(base + 0.5 * (x[b] - x[c]), -4, 4)
+        np.testing.assert_array_equal(seen.x[j], np.where(chosen.cross[j], mutant, x[j]))
+
+
+@BOTH
+def test_the_guides_draw_reaches_the_trials(updating):
+    """With F = 0 and full crossover, a blind trial is the source's point itself."""
+    points = [np.full((1, 3), 1.0), np.full((1, 3), 2.0), np.full((1, 3), 3.0)]
+    guide = Guide(np.random.default_rng(0), np.array([0.25, 0.0, 0.5]), 0.8, points)
+    de = learner(
+        lambda x: np.full(len(x), np.inf), population=400, crossover_rate=1.0,
+        differential_weight=0, updating=updating,
+    )  # fmt: skip
+    rng = np.random.default_rng(0)
+    _, seen = de.iterate(rng, Population(rng.uniform(-1, 0, (400, 3)), np.zeros(400)), guide)
+    for source, share in ((-1, 0.4), (0, 0.2), (1, 0), (2, 0.4)):
+        mine = seen.sources == source
+        assert np.mean(mine) == pytest.approx(share, abs=0.1)
+        assert (seen.x[mine] < 0).all() if source < 0 else (seen.x[mine] == source + 1).all()
+
+
+@BOTH
+def test_a_known_point_is_used_only_where_it_is_better_than_what_it_replaces(updating):
+    de = learner(lambda x: np.full(len(x), np.inf), population=8, updating=updating)
+    x, f = np.random.default_rng(0).uniform(-1, 1, (8, 3)), np.arange(8.0)
+    chosen = plan(np.random.default_rng(1), 3, config=de.config)
+    for value in (-1.0, 3.0, 3.5, 8.0, np.inf):
+        drawn = drawn_at(list(range(8)), np.full((8, 3), 2.0), value, which=0)
+        _, seen = de.generation(Population(x, f), chosen, drawn)
+        better = value < f[chosen.others[0]]
+        np.testing.assert_array_equal(seen.sources, np.where(better, 0, -1))
+        assert (seen.tried == -1).all()  # a known point is not tried again
+        for j in range(8):
+            a, b, c = chosen.others[:, j]
+            base = np.full(3, 2.0) if better[j] else x[a]
+            mutant = np.clip(base + 0.5 * (x[b] - x[c]), -4, 4)
+            np.testing.assert_array_equal(seen.x[j], np.where(chosen.cross[j], mutant, x[j]))
+
+
+@BOTH
+def test_an_unknown_point_is_the_trial_itself_once(updating):
+    """Three agents draw the same point of source 1, two others points of their own."""
+    de = learner(population=8, updating=updating)
+    x = np.random.default_rng(0).uniform(1, 2, (8, 3))
+    agents = Population(x, SPHERE(x))
+    chosen = plan(np.random.default_rng(1), 3, config=de.config)
+    a, b, c = np.full(3, -2.0), np.full(3, 3.9), np.full(3, -3.0)  # good, bad, fair
+    drawn = drawn_at(
+        [1, 3, 4, 6, 7], [a, b, a, c, a], np.nan, sources=[1, 1, 1, 0, 1], which=[5, 2, 5, 5, 5]
+    )
+    after, seen = de.generation(agents, chosen, drawn)
+    assert seen.tried.tolist() == [-1, 5, -1, 2, -1, -1, 5, -1]
+    np.testing.assert_array_equal(seen.x[[1, 3, 6]], [a, b, c])
+    np.testing.assert_array_equal(after.x[[1, 6]], [a, c])
+    np.testing.assert_array_equal(after.x[3], x[3])  # a point that is worse replaces nothing
+    assert seen.paid[[1, 3, 6]].tolist() == [True, False, True]
+    # in place, those who come later know what the point is worth; all at once, they do not yet
+    later = [1, 1] if updating == "immediate" else [-1, -1]
+    assert seen.sources[[4, 7]].tolist() == later
+    assert seen.sources[[0, 1, 2, 3, 5, 6]].tolist() == [-1, 1, -1, 1, -1, 0]
+
+
+def test_in_place_a_point_found_worse_is_not_used_in_the_same_generation():
+    de = learner(population=8)
+    x = np.random.default_rng(0).uniform(-2.1, -1.9, (8, 3))
+    chosen = plan(np.random.default_rng(1), 3, config=de.config)
+    drawn = drawn_at([1, 4, 7], np.full((3, 3), 3.0), np.nan, which=0)
+    _, seen = de.generation(Population(x, SPHERE(x)), chosen, drawn)
+    assert seen.sources.tolist() == [-1, 0, -1, -1, -1, -1, -1, -1]
+    assert np.sum(np.all(seen.x == 3.0, axis=1)) == 1
+    assert np.isnan(drawn.values[[1, 4, 7]]).all()  # the caller's draw is not changed
+
+
+@BOTH
+def test_an_unknown_point_that_the_budget_does_not_cover_is_not_reported(updating):
+    de = learner(lambda x: SPHERE(x[: max(0, left)]), population=8, updating=updating)
+    x = np.random.default_rng(0).uniform(1, 2, (8, 3))
+    chosen = plan(np.random.default_rng(1), 3, config=de.config)
+    drawn = drawn_at([0, 1], np.full((2, 3), -2.0), np.nan)
+    left = 0
+    after, seen = de.generation(Population(x, SPHERE(x)), chosen, drawn)
+    assert len(seen.y) == len(seen.sources) == len(seen.tried) == 0
+    np.testing.assert_array_equal(after.x, x)
+
+
+def test_one_agent_and_all_agents_have_the_same_trials():
+    de = learner(population=8)
+    rng = np.random.default_rng(4)
+    x, f = rng.uniform(-1, 1, (8, 3)), rng.random(8)
+    chosen = plan(rng, 3, config=de.config)
+    values = np.array([np.nan, 0.2, -np.inf])
+    drawn = drawn_at([0, 3, 6], rng.uniform(-4, 4, (3, 3)), values)
+    points, sources, which = de.trial(x, f, chosen, drawn, slice(None))
+    for j in range(8):
+        point, source, tried = de.trial(x, f, chosen, drawn, j)
+        np.testing.assert_array_equal(point, points[j])
+        assert (source, tried) == (sources[j], which[j])
+    plain = de.trial(x, f, chosen, None, slice(None))[0]
+    np.testing.assert_array_equal(plain[[1, 2, 4, 5, 7]], points[[1, 2, 4, 5, 7]])
+
+
+def test_points_that_help_do_help():
+    points = [np.full((1, 3), -2.0) + 0.01]
+    values = [np.full(1, np.nan)]
+    guide = Guide(np.random.default_rng(0), np.ones(1), 0.5, points, values=values)
+    plain, guided = run(learner(), 0, 3), run(learner(), 0, 3, guide)
+    assert guided[0].f.min() < 0.02 < 0.2 < plain[0].f.min()
+
+
+# ---- settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"population": 3}, r"population=...\) must be at least 4; got 3"),
+        ({"crossover_rate": 1.1}, r"crossover_rate=...\) must be in \[0, 1\]; got 1.1"),
+        ({"crossover_rate": -0.1}, r"crossover_rate=.*got -0\.1"),
+        ({"crossover_rate": np.nan}, "crossover_rate=.*got nan"),
+        ({"differential_weight": -0.1}, r"differential_weight=.*got -0\.1"),
+        ({"differential_weight": 2.1}, r"differential_weight=.*got 2\.1"),
+        ({"differential_weight": np.nan}, "differential_weight=.*got nan"),
+        ({"differential_weight": (1.0, 0.5)}, r"or a pair \(low, high\); got \(1.0, 0.5\)"),
+        ({"differential_weight": (0.5, 0.6, 0.7)}, r"or a pair \(low, high\); got"),
+        ({"updating": "later"}, "must be \"immediate\" or \"deferred\"; got 'later'"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    made = object.__new__(DEConfig)  # past the types that are checked in tests alone
+    made.__dict__.update(vars(DEConfig()) | settings)
+    with pytest.raises(ConfigError, match=message):
+        made.__post_init__()
+
+
+def test_defaults_are_the_papers():
+    assert DEConfig() == DEConfig(32, 0.7, 0.5, "immediate")
+    assert isinstance(plan(np.random.default_rng(0), 2, config=DEConfig()), Plan)

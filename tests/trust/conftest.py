@@ -46,8 +46,7 @@ def case(Phi, y, sources):
             target=head(Phi, y),
             rows=np.array([len(labels) for _, labels in sources]),
             summary=nig.summarise(Phi, y),
-            Phi=Phi[:256],
-            y=y[:256],
+            look=lambda: (Phi[:256], y[:256]),
         ),
     )
 

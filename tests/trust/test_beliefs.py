@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from bers import Demonstrations, fit
+from bers import Demonstrations, ModelConfig, fit, refine
 from bers.errors import DataError
 from bers.model import nig
-from bers.trust.beliefs import beliefs
+from bers.trust.beliefs import Counts, beliefs
+from bers.trust.rules import weigh
 
 
 def _covariance(Phi, other=None):
@@ -93,16 +94,97 @@ def test_from_a_model_and_its_target(small):
     target = Demonstrations(x[:300], x[:300, 1] + 2, "target")
     model = fit([*runs, target], config=small)
     known = beliefs(model, target)
-    assert (known.N, known.n, known.Phi.shape, known.y.shape) == (2, 300, (256, 7), (256,))
+    Phi, y = known.sample
+    assert (known.N, known.n, Phi.shape, y.shape) == (2, 300, (256, 7), (256,))
     assert known.rows.tolist() == [400, 400]
     np.testing.assert_array_equal(known.target.mu, model.heads.mu[2])
+    np.testing.assert_array_equal(y, beliefs(model, target).sample[1])  # the same rows every time
+    assert set(y) <= set(target.y)
+    at = [int(np.flatnonzero(target.y == value)[0]) for value in y]
+    np.testing.assert_allclose(Phi, model.features(target.x[at]), rtol=0, atol=1e-6)
     Phi = model.features(target.x)
     np.testing.assert_allclose(known.raw.T @ known.raw, Phi.T @ Phi / 300, rtol=0, atol=1e-6)
-    np.testing.assert_array_equal(known.y, beliefs(model, target).y)  # the same rows every time
-    assert set(known.y) <= set(target.y)
     for wrong in (fit(runs, config=small), fit([target], config=small)):
         with pytest.raises(DataError, match="needs a model whose last head is the target's"):
             beliefs(wrong, target)
+
+
+@pytest.fixture(scope="module")
+def four():
+    """Four runs of different lengths, and a model with a head for each."""
+    x = np.random.default_rng(0).uniform(-1, 1, (400, 2))
+    labels = (x[:, 0], x[:, 1], x[:, 1] + 2, -x[:, 0])
+    counts = (400, 350, 300, 250)
+    runs = [
+        Demonstrations(x[:n], y[:n], name)
+        for n, y, name in zip(counts, labels, "abcd", strict=True)
+    ]
+    config = ModelConfig(hidden=(16,), latent_dim=4, batches=200, learning_rate=1e-2)
+    return fit(runs, config=config), runs
+
+
+@pytest.mark.parametrize("head", range(4))
+def test_any_head_can_be_the_target_and_all_others_are_sources(four, head):
+    model, runs = four
+    known = beliefs(model, runs[head], head=head)
+    others = [i for i in range(4) if i != head]
+    assert (known.N, known.n) == (3, runs[head].n)
+    assert known.rows.tolist() == [runs[i].n for i in others]
+    np.testing.assert_array_equal(known.target.mu, model.heads.mu[head])
+    np.testing.assert_array_equal(known.sources.mu, model.heads.mu[others])
+    np.testing.assert_array_equal(known.sources.beta, model.heads.beta[others])
+    same = beliefs(model, runs[head], head=head - 4)  # counted from the end
+    np.testing.assert_array_equal(same.sources.U, known.sources.U)
+    # as if the target had come last in the first place
+    moved = refine(model, [*(runs[i] for i in others), runs[head]], batches=0)
+    np.testing.assert_allclose(
+        weigh(known, "odds"), weigh(beliefs(moved, runs[head]), "odds"), rtol=0, atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("head", [0, 1, -1, 4, -5])
+def test_a_head_that_is_not_the_targets_is_refused(four, head):
+    model, runs = four
+    with pytest.raises(DataError, match="or say which head= it is"):
+        beliefs(model, runs[2], head=head)
+
+
+def test_a_subset_of_the_targets_rows_comes_close(four):
+    model, runs = four
+    whole, part = beliefs(model, runs[2], head=2), beliefs(model, runs[2], head=2, subset=150)
+    assert part.n == whole.n == 300  # rows it stands for
+    np.testing.assert_allclose(part.label_variance, whole.label_variance, rtol=0.2)
+    np.testing.assert_allclose(part.raw.T @ part.raw, whole.raw.T @ whole.raw, rtol=0, atol=0.1)
+    assert np.abs(part.raw.T @ part.raw - whole.raw.T @ whole.raw).max() > 1e-6  # yet not the same
+    np.testing.assert_allclose(weigh(part, "odds"), weigh(whole, "odds"), rtol=0, atol=0.05)
+    np.testing.assert_array_equal(part.sample[1], whole.sample[1])
+
+
+def test_a_subset_of_all_rows_is_all_rows(four):
+    model, runs = four
+    whole, all_of_it = beliefs(model, runs[3]), beliefs(model, runs[3], subset=250)
+    gram = [known.summary.R.T @ known.summary.R for known in (whole, all_of_it)]
+    np.testing.assert_allclose(gram[1], gram[0], rtol=1e-9, atol=1e-9)
+
+
+def test_a_subset_is_summarised_anew_for_another_encoder(four):
+    """The last summary is remembered, and must not be mistaken for that of another model."""
+    model, runs = four
+    other = refine(model, runs, batches=20, rng=3)
+    first = beliefs(model, runs[3], subset=100).summary
+    between = beliefs(other, runs[3], subset=100).summary
+    again = beliefs(model, runs[3], subset=100).summary
+    np.testing.assert_array_equal(first.R, again.R)
+    assert np.abs(between.R - first.R).max() > 1e-6
+    fewer = beliefs(model, runs[3], subset=50).summary
+    assert np.abs(abs(fewer.R) - abs(first.R)).max() > 1e-6
+    np.testing.assert_array_equal(beliefs(model, runs[3], subset=100).summary.R, first.R)
+
+
+def test_counts_know_who_has_rows():
+    counts = Counts(np.array([5, 0, 7]), 3)
+    assert (counts.N, counts.n) == (3, 3)
+    assert counts.known.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e6])

@@ -5,7 +5,17 @@ import pytest
 
 from bers.errors import ConfigError, DataWarning
 from bers.model import nig
-from bers.trust.rules import RULES, Past, by_gradient, log_predictive, rule_named, ucb, weigh
+from bers.trust.beliefs import Counts
+from bers.trust.rules import (
+    RULES,
+    Past,
+    by_gradient,
+    is_blind,
+    log_predictive,
+    rule_named,
+    ucb,
+    weigh,
+)
 
 NAMES = [*RULES, "single:1"]
 LEARN = [name for name in RULES if name not in ("equal", "ucb")]  # from the posteriors
@@ -98,6 +108,33 @@ def test_nobody_where_the_only_source_is_a_flipped_copy(goals):
     assert weigh(known, "shape").tolist() == [1.0]
     assert weigh(known, "shape+nobody").tolist() == [0.0]
     assert weigh(known, "odds")[0] < 0.01
+
+
+def test_a_blind_rule_weighs_by_counts_as_by_posteriors(goals):
+    assert [rule for rule in NAMES if is_blind(rule)] == ["equal", "ucb", "single:1"]
+    known = goals(np.ones(6), _weights(), m=[40, 0, 50]).known
+    past = Past(np.array([2.0, 0.0, 3.0]), np.array([1.0, 0.0, 9.0]), np.full(3, 1 / 3))
+    for rule, expected in (
+        ("equal", [0.5, 0, 0.5]), ("ucb", [0, 0, 1]), ("single:0", [1, 0, 0]), ("single:1", [0] * 3)
+    ):  # fmt: skip
+        assert weigh(Counts(known.rows, known.n), rule, past).tolist() == expected
+        assert weigh(known, rule, past).tolist() == expected
+
+
+def test_counts_of_nothing_give_equal_weights_and_a_warning():
+    for counts, who in (
+        (Counts(np.array([4, 4]), 0), "the target has no rows"),
+        (Counts(np.array([0, 0]), 4), "no source has rows"),
+    ):
+        with pytest.warns(DataWarning, match=who):
+            assert weigh(counts, "ucb").tolist() == [0.5, 0.5]
+
+
+def test_only_rules_that_exist_are_blind_or_not():
+    with pytest.raises(ConfigError, match="there is no rule 'blind'"):
+        is_blind("blind")
+    with pytest.raises(ConfigError, match="there is no rule 'single:x'"):
+        is_blind("single:x")
 
 
 # ---- one by one ----------------------------------------------------------------------------------

@@ -1,0 +1,48 @@
+"""The paper's setting for reuse: three past runs, and a target that grows to 3,200 rows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bers import Demonstrations, ModelConfig
+from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
+from bers.data.transforms import Log1p
+from bers.experiments.demonstrations import DIMENSION, demonstrate
+from bers.learners.base import Experience
+from bers.learners.differential_evolution import DifferentialEvolution
+from bers.problems.functions import HIGH, LOW, RASTRIGIN, SOURCES
+
+GENERATIONS = 99
+_BATCHES = 500  # of pre-training; how long it was does not change what a generation costs
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A run whose generations can be played back."""
+
+    start: Reuse
+    """Before the first row of the target."""
+    seen: tuple[Experience, ...]
+    """What each generation saw; the first are the agents' first points."""
+
+
+def past_runs() -> list[Demonstrations]:
+    """One on each of the paper's source functions."""
+    return [demonstrate(np.random.default_rng(i), f) for i, f in enumerate(SOURCES)]
+
+
+def recorded(*, generations: int = GENERATIONS, batches: int = _BATCHES, **how: object) -> Recorded:
+    """A run on Rastrigin that reuses three others; `how` are settings of `ReuseConfig`."""
+    config = ReuseConfig(model=ModelConfig(batches=batches), **how)
+    rng, own = np.random.default_rng(0).spawn(2)
+    start = new_reuse(own, past_runs(), transform=Log1p(), config=config, progress=False)
+    low, high = np.full(DIMENSION, LOW), np.full(DIMENSION, HIGH)
+    learner = DifferentialEvolution(RASTRIGIN, low, high)
+    agents = learner.start(rng)
+    seen = [Experience(agents.x, agents.f)]
+    reuse = after(start, seen[0])
+    for _ in range(generations):
+        agents, news = learner.iterate(rng, agents, reuse.guide())
+        seen.append(news)
+        reuse = after(reuse, news)
+    return Recorded(start, tuple(seen))

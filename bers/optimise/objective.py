@@ -1,0 +1,148 @@
+"""The user's function, called, counted and remembered.
+
+Enters: points (k, D). Leaves: their values. A point that is known is never evaluated again; a value
+that is not a finite number counts as the worst; when the budget is used up, fewer values come back
+than points went in.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+
+from bers.errors import ConfigError, ObjectiveError
+from bers.text import printable
+
+Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
+
+
+class Objective:
+    """Counts calls in `nfev`, and values that were not finite in `not_finite`.
+
+    >>> objective = Objective(lambda x: x[0] ** 2, maxfun=2)
+    >>> objective(np.array([[2.0], [2.0], [3.0], [4.0]])).tolist(), objective.nfev
+    ([4.0, 4.0, 9.0], 2)
+    """
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        args: tuple[Any, ...] = (),
+        *,
+        vectorized: bool = False,
+        workers: int | Map = 1,
+        maxfun: float = np.inf,
+    ) -> None:
+        if not callable(fun):
+            raise ConfigError(f"fun must be callable; got {type(fun).__name__}.")
+        if not (isinstance(maxfun, int | float) and maxfun >= 1):
+            raise ConfigError(f"maxfun must be at least 1; got {maxfun!r}.")
+        self.fun = (lambda x: fun(x, *args)) if args else fun
+        self.maxfun = maxfun
+        self.nfev = 0
+        self.not_finite = 0
+        self.known: dict[bytes, float] = {}
+        self._vectorized = vectorized
+        self._map = None if vectorized else _map_of(workers)
+
+    def remember(self, x: Float64[np.ndarray, "k D"], y: Float64[np.ndarray, " k"]) -> None:
+        """Points whose values are known from elsewhere."""
+        self.known.update(zip((row.tobytes() for row in x), y.tolist(), strict=True))
+
+    def __call__(self, points: Float64[np.ndarray, "k D"]) -> Float64[np.ndarray, " values"]:
+        """Values of the points, up to the first that the budget does not cover."""
+        points = np.ascontiguousarray(points)
+        size = points.shape[1] * points.itemsize
+        joined = points.tobytes()
+        keys = [joined[i : i + size] for i in range(0, len(joined), size)]
+        new = set(keys)
+        if len(new) == len(keys) <= self.maxfun - self.nfev and self.known.keys().isdisjoint(new):
+            values = self._checked_all(self._values(points))
+            self.known.update(zip(keys, values.tolist(), strict=True))
+            return values
+        wanted: dict[bytes, int] = {}
+        for i, key in enumerate(keys):
+            if key not in self.known and key not in wanted:
+                if self.nfev + len(wanted) >= self.maxfun:
+                    keys = keys[:i]
+                    break
+                wanted[key] = i
+        if wanted:
+            values = self._checked_all(self._values(points[list(wanted.values())]))
+            self.known.update(zip(wanted, values.tolist(), strict=True))
+        return np.array([self.known[key] for key in keys])
+
+    def one(self, point: Float64[np.ndarray, " D"]) -> float | None:
+        """The value of a single point, the inner loop of updating in place; None without budget."""
+        key = point.tobytes()
+        value = self.known.get(key)
+        if value is None:
+            if self.nfev >= self.maxfun:
+                return None
+            value = self.known[key] = self._checked(self._values(point[None])[0])
+        return value
+
+    def _checked_all(self, values: Any) -> Float64[np.ndarray, " values"]:
+        if isinstance(values, np.ndarray) and values.dtype == np.float64:
+            if np.isfinite(values).all():
+                return values.copy()
+            values = values.tolist()
+        return np.array([self._checked(value) for value in values])
+
+    def _values(self, points: np.ndarray) -> Any:
+        try:
+            self.nfev += len(points)
+            if self._vectorized:
+                values = np.asarray(self.fun(points.T.copy()))
+                if values.shape != (len(points),):
+                    raise ConfigError(
+                        f"with vectorized=True, fun(x) of shape {points.T.shape} must return shape "
+                        f"({len(points)},); got {values.shape}."
+                    )
+                return values
+            if self._map is None or len(points) == 1:
+                return [self.fun(point.copy()) for point in points]
+            return list(self._map(self.fun, [point.copy() for point in points]))
+        except (ConfigError, KeyboardInterrupt):
+            raise
+        except Exception as error:
+            raise ObjectiveError(
+                f"fun raised {type(error).__name__}: {printable(str(error), 200)}. The population "
+                "so far is in this error's `result`; pass it as init= to go on."
+            ) from error
+
+    def _checked(self, value: Any) -> float:
+        if isinstance(value, float):  # NumPy's too
+            number = value
+        else:
+            array = np.asarray(value)
+            if array.dtype.kind not in "fiub" or array.size != 1:
+                raise ObjectiveError(
+                    f"fun must return one real number; got {printable(repr(value), 80)}. If it "
+                    "takes many points at once, pass vectorized=True."
+                )
+            number = float(array.reshape(()))
+        if math.isfinite(number):
+            return float(number)
+        if number == -np.inf:
+            raise ObjectiveError(
+                "fun returned -inf, below which nothing can be found. Return a finite number."
+            )
+        self.not_finite += 1
+        return np.inf
+
+
+def _map_of(workers: int | Map) -> Map | None:
+    """A map over points: the user's, joblib's processes, or None for a plain loop."""
+    if callable(workers):
+        return workers
+    if not isinstance(workers, int | np.integer) or workers == 0:
+        raise ConfigError(f"workers must be a whole number or map-like; got {workers!r}.")
+    if workers == 1:
+        return None
+    import joblib
+
+    pool = joblib.Parallel(n_jobs=int(workers))
+    return lambda fun, points: pool(joblib.delayed(fun)(point) for point in points)

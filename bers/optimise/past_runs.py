@@ -1,0 +1,130 @@
+"""Past runs in any form that users have them, as sources.
+
+Enter: arrays (X, y), demonstrations, files, earlier results, in a list or a mapping by name.
+Leave: `Demonstrations` whose labels went through one transform, so that the user transforms
+nothing by hand. What cannot be used is refused by name.
+"""
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bers.data.demonstrations import Demonstrations
+from bers.data.source import Source
+from bers.data.storage import load
+from bers.data.transforms import Chain, Log1p, LogGap, RankNormal, Sqrt, Transform
+from bers.errors import ConfigError, DataError, DataWarning
+from bers.text import printable
+
+TRANSFORMS: dict[str, Transform | None] = {
+    "auto": LogGap(),
+    "rank": RankNormal(),
+    "log": Log1p(),
+    "paper": Chain(Sqrt(), Log1p()),
+    "none": None,
+}
+"""What a name stands for: "auto" suits any units, "paper" values of 0 and above."""
+
+
+def transform_named(what: str | Transform | None) -> Transform | None:
+    """A transform of labels from what a user wrote.
+
+    >>> transform_named("auto")
+    LogGap(least=None, unit=None)
+    """
+    if not isinstance(what, str):
+        return what
+    if what not in TRANSFORMS:
+        raise ConfigError(f"there is no transform {what!r}. Known: {', '.join(TRANSFORMS)}.")
+    return TRANSFORMS[what]
+
+
+def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrations]:
+    """Past runs in the user's own units; labels are those of the function itself.
+
+    >>> runs = as_sources({"alice": ([[0.0], [2.0]], [1.0, 5.0])}, np.zeros(1), np.ones(1))
+    >>> runs[0].name, runs[0].y.tolist()
+    ('alice', [1.0, 5.0])
+    """
+    if isinstance(given, str | os.PathLike | Demonstrations) or not isinstance(
+        given, Mapping | Sequence
+    ):
+        raise DataError(f"sources must be a list of past runs; got {type(given).__name__}.")
+    if isinstance(given, Mapping) and "x" in given:
+        raise DataError("sources must be a list of past runs; got one result. Put it in [ ].")
+    named = given.items() if isinstance(given, Mapping) else enumerate(given)
+    sources = [_source(one, key) for key, one in named]
+    for source in sources:
+        if source.dim != len(low):
+            raise DataError(
+                f"'{printable(source.name)}' has {source.dim} inputs, bounds have {len(low)}. "
+                "Give the same variables in the same order."
+            )
+        if source.n == 0:
+            continue
+        outside = int(np.sum(np.any((source.x < low) | (source.x > high), axis=1)))
+        if outside:
+            warnings.warn(
+                f"'{printable(source.name)}': {outside} of {source.n} points lie outside the "
+                "bounds. They teach the model; as points to try they are clipped to the bounds.",
+                DataWarning,
+                stacklevel=4,
+            )
+    return sources
+
+
+def _source(one: Any, key: str | int) -> Demonstrations:
+    name = key if isinstance(key, str) else f"run {key}"
+    if isinstance(one, str | os.PathLike):
+        found = load(one)
+        return _in_own_units(found, name if isinstance(key, str) else found.name)
+    if isinstance(one, Demonstrations | Source):
+        return _in_own_units(one, name if isinstance(key, str) else one.name)
+    if isinstance(one, Mapping):  # an OptimizeResult is one
+        return _of_result(one, name)
+    if isinstance(one, tuple | list) and len(one) == 2:
+        return _finite(one[0], one[1], name)
+    raise DataError(
+        f"'{printable(name)}' must be (X, y), demonstrations, a file or an earlier result; "
+        f"got {type(one).__name__}."
+    )
+
+
+def _of_result(result: Mapping[str, Any], name: str) -> Demonstrations:
+    for x, y in (("x_all", "fun_all"), ("population", "population_energies")):
+        if x in result and y in result:
+            return _finite(result[x], result[y], name)
+    if "x" in result and "fun" in result:
+        return _finite(np.atleast_2d(result["x"]), np.atleast_1d(result["fun"]), name)
+    raise DataError(
+        f"'{printable(name)}' is a mapping without x and fun; give a result, or (X, y)."
+    )
+
+
+def _in_own_units(source: Any, name: str) -> Demonstrations:
+    if isinstance(source, Demonstrations):
+        return Demonstrations(source.x, source.original_y, name, x_names=source.x_names)
+    blocks = list(source.blocks())
+    x = np.concatenate([np.zeros((0, source.dim)), *(block for block, _ in blocks)])
+    return Demonstrations(x, np.concatenate([np.zeros(0), *(y for _, y in blocks)]), name)
+
+
+def _finite(x: Any, y: Any, name: str) -> Demonstrations:
+    """Rows whose value is a number; a run in which some evaluations failed is still a run."""
+    x, y = np.atleast_2d(np.asarray(x, np.float64)), np.asarray(y, np.float64).ravel()
+    if len(x) != len(y):
+        raise DataError(
+            f"'{printable(name)}' has {len(x)} points but {len(y)} values; give one each."
+        )
+    fine = np.isfinite(y)
+    if not fine.all():
+        warnings.warn(
+            f"'{printable(name)}': {int(np.sum(~fine))} of {len(y)} values are not finite; "
+            "these rows are left out.",
+            DataWarning,
+            stacklevel=5,
+        )
+    return Demonstrations(x[fine], y[fine], name)

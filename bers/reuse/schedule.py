@@ -1,0 +1,92 @@
+"""p_m: the chance that iteration m learns from the sources. [Eq. schedule]
+
+Enters: m, counted from 1. Leaves: a number in [0, 1]. The guide lowers it further: by the share of
+"nobody" in the weights, and by the guard, for a source that no longer pays.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bers.errors import ConfigError
+
+Schedule = Callable[[int], float]
+
+
+@dataclass(frozen=True)
+class Power:
+    """ρ^m, which fades to zero (paper: ρ = 0.99 for functions, 0.95 for control).
+
+    >>> round(Power(0.99)(100), 3), Power(0.99)(10**6)
+    (0.366, 0.0)
+    """
+
+    rho: float = 0.99
+
+    def __post_init__(self) -> None:
+        _check("Power(rho=...)", self.rho)
+
+    def __call__(self, m: int) -> float:
+        """The chance at iteration m."""
+        return float(self.rho) ** m
+
+
+@dataclass(frozen=True)
+class Constant:
+    """The same chance for ever (paper: 0.3 where tasks are solved at the same time).
+
+    >>> Constant(0.3)(1000)
+    0.3
+    """
+
+    p: float = 0.3
+
+    def __post_init__(self) -> None:
+        _check("Constant(p=...)", self.p)
+
+    def __call__(self, m: int) -> float:
+        """The chance at iteration m."""
+        return float(self.p)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """From `p` down to zero, which is reached at iteration `until`.
+
+    >>> [Linear(1.0, until=4)(m) for m in (1, 2, 4, 9)]
+    [0.75, 0.5, 0.0, 0.0]
+    """
+
+    p: float = 1.0
+    until: int = 100
+
+    def __post_init__(self) -> None:
+        _check("Linear(p=...)", self.p)
+        if self.until < 1:
+            raise ConfigError(f"Linear(until=...) must be at least 1; got {self.until}.")
+
+    def __call__(self, m: int) -> float:
+        """The chance at iteration m."""
+        return float(self.p) * max(0.0, 1 - m / self.until)
+
+
+def schedule_named(what: "Schedule | float | str") -> Schedule:
+    """A schedule from what a user wrote: a schedule, a number, or "paper".
+
+    >>> schedule_named(0.3), schedule_named("paper")
+    (Constant(p=0.3), Power(rho=0.99))
+    """
+    if isinstance(what, str):
+        if what == "paper":
+            return Power()
+        raise ConfigError(
+            f"there is no schedule {what!r}. Give a number for a constant chance, "
+            '"paper" for 0.99^m, or one of bers.reuse.schedule.'
+        )
+    if isinstance(what, int | float):
+        return Constant(what)
+    return what
+
+
+def _check(name: str, p: float) -> None:
+    if not (isinstance(p, int | float) and 0 <= p <= 1):
+        raise ConfigError(f"{name} must be a chance in [0, 1]; got {p!r}.")
