@@ -40,7 +40,7 @@ def recorded(*, generations: int = GENERATIONS, batches: int = _BATCHES, **how: 
     learner = DifferentialEvolution(RASTRIGIN, low, high)
     agents = learner.start(rng)
     seen = [Experience(agents.x, agents.f)]
-    reuse = after(start, seen[0])
+    reuse = after(start, seen[0], start=True)
     for _ in range(generations):
         agents, news = learner.iterate(rng, agents, reuse.guide())
         seen.append(news)

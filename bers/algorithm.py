@@ -14,19 +14,21 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float64
 
+from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
+from bers.data.settings import whole
 from bers.data.transforms import Transform
-from bers.errors import ConfigError
+from bers.errors import ConfigError, DataError
 from bers.learners.base import Experience, Learner, State
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
 from bers.reuse.guard import Guard
 from bers.reuse.guide import Guide
-from bers.reuse.schedule import Power, Schedule
+from bers.reuse.schedule import Power, Schedule, schedule_named
 from bers.trust.beliefs import Counts, beliefs
 from bers.trust.rules import Past, is_blind, weigh
 
-_GUARDS, _PICKS = ("trial", "success", "none"), ("best", "predicted")
+GUARDS, _PICKS = ("trial", "success", "none"), ("best", "predicted")
 _MORE = 8  # times as many points to choose from, if the target's head picks them
 
 
@@ -53,11 +55,13 @@ class ReuseConfig:
     expects to be best on the target."""
 
     def __post_init__(self) -> None:
-        for name, known in (("guard", _GUARDS), ("pick", _PICKS)):
+        for name, known in (("guard", GUARDS), ("pick", _PICKS)):
             if getattr(self, name) not in known:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}."
                 )
+        object.__setattr__(self, "schedule", schedule_named(self.schedule))
+        whole(self.elites, "ReuseConfig(elites=...)")
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,9 @@ class Reuse:
 
     rng: np.random.Generator
     sources: tuple[Demonstrations, ...]
-    points: tuple[Float64[np.ndarray, "k D"], ...]
+    points: tuple[Float64[np.ndarray, "_ D"], ...]
     """What each source can hand over."""
-    values: tuple[Float64[np.ndarray, " k"], ...]
+    values: tuple[Float64[np.ndarray, " _"], ...]
     """What these are worth on the target; not a number before they are tried."""
     config: ReuseConfig
     transform: Transform | None
@@ -99,15 +103,17 @@ class Reuse:
 
     def _open(self) -> list[np.ndarray] | None:
         """The points that may be drawn: those that the target's head expects to be best."""
-        if self.config.pick == "best" or self.model is None or not len(self.y):
+        if self.config.pick == "best" or self.model is None:
             return None
+        if len(self.model.names) == len(self.sources):
+            return None  # the target has no head yet
         expected = [self.model.predict(-1, own).mean for own in self.points]
         return [np.argsort(e, kind="stable")[: self.config.elites] for e in expected]
 
     @cached_property
     def target(self) -> Demonstrations:
         """The rows seen, as one more source."""
-        fine = np.isfinite(self.y)
+        fine = usable(self.y)
         rows = Demonstrations(self.x[fine], self.y[fine], "target")
         return rows.transformed(self.transform) if self.transform else rows
 
@@ -123,14 +129,17 @@ def experience_reuse(
         yield state, reuse
 
 
-def after(reuse: Reuse, seen: Experience) -> Reuse:
-    """One iteration later: the target's rows join in, the heads are trained, the QP solved."""
+def after(reuse: Reuse, seen: Experience, *, start: bool = False) -> Reuse:
+    """One iteration later: the target's rows join in, the heads are trained, the QP solved.
+
+    `start`: what was seen before the first iteration, such as a first population.
+    """
     config = reuse.config
     x, y = np.concatenate([reuse.x, seen.x]), np.concatenate([reuse.y, seen.y])
-    reuse = replace(reuse, x=x, y=y)
+    reuse = replace(reuse, x=x, y=y, m=reuse.m + (not start))
     if seen.sources is not None:
         reuse = _reused(reuse, seen)
-    if not np.isfinite(y).any():
+    if not usable(y).any():
         return reuse  # nothing is known of the target yet
     if reuse.model is None:
         rows = np.array([source.n for source in reuse.sources])
@@ -167,6 +176,9 @@ def new_reuse(
     config = config or ReuseConfig()
     if not sources:
         raise ConfigError("new_reuse(sources=...) needs at least one source; got none.")
+    if len({source.dim for source in sources}) > 1:
+        dims = ", ".join(str(source.dim) for source in sources)
+        raise DataError(f"all sources must have the same inputs; they have {dims}.")
     if is_blind(config.rule):
         model = None
     elif model is None:
@@ -205,7 +217,6 @@ def _reused(reuse: Reuse, seen: Experience) -> Reuse:
         values[seen.sources[row]][tried[row]] = seen.y[row]
     return replace(
         reuse,
-        m=reuse.m + 1,
         values=tuple(values),
         past=_past(reuse, seen),
         guard=reuse.guard if seen.paid is None else reuse.guard.after(seen.sources, seen.paid),
@@ -219,7 +230,8 @@ def _past(reuse: Reuse, seen: Experience) -> Past:
     """
     chosen = np.flatnonzero(reuse.a)
     before = reuse.y[: len(reuse.y) - len(seen.y)]
-    if len(chosen) != 1 or not np.isfinite(before).any():
+    before = before[np.isfinite(before)]
+    if len(chosen) != 1 or not len(before):
         return replace(reuse.past, a=reuse.a)
-    gain = float(np.min(before) - np.min(reuse.y))
+    gain = float(np.min(before) - np.min(reuse.y[np.isfinite(reuse.y)]))
     return replace(reuse.past.after(int(chosen[0]), gain), a=reuse.a)

@@ -16,6 +16,8 @@ import numpy as np
 from bers.errors import BersError, FileError
 from bers.files import digest, write_atomically
 
+_DAMAGE = ValueError, KeyError, TypeError, AttributeError
+
 
 def write_sealed(
     path: str | os.PathLike[str],
@@ -34,7 +36,7 @@ def write_sealed(
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    solid = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    solid = {name: _solid(array) for name, array in arrays.items()}
     text = json.dumps(about)
     seal = {"format": kind, "about": text, "sha256": digest({**solid, "about": text})}
     # one key, because safetensors writes several in no fixed order
@@ -69,5 +71,11 @@ def read_sealed(
         return arrays, json.loads(header["about"])
     except BersError:
         raise
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (SafetensorError, OSError, RecursionError, *_DAMAGE) as error:
         raise FileError(f"{path} is damaged or not {what}: {error}. Save it again.") from error
+
+
+def _solid(array: np.ndarray) -> np.ndarray:
+    """In one piece and in the machine's own byte order, as it will be read back."""
+    array = np.asarray(array, order="C")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -6,8 +6,8 @@ _WITH_SHAPES = {
     "model": "calibration encoder early_stopping evidence neural_linear nig posteriors scaling "
     "student training",
     "trust": "beliefs objective odds rules ranking",
-    "reuse": "guard",
-    "learners": "base camps",
+    "reuse": "guard guide",
+    "learners": "base camps differential_evolution",
 }
 install_import_hook(
     [f"bers.{room}.{name}" for room, names in _WITH_SHAPES.items() for name in names.split()],

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -52,7 +53,7 @@ def evolve(reuse, goal, generations=6, seed=0, **settings):
     de = DifferentialEvolution(lambda x: bowl(x, goal), LOW, HIGH, DEConfig(12, **settings))
     rng = np.random.default_rng(seed)
     agents = de.start(rng)
-    reuse = after(reuse, Experience(agents.x, agents.f))
+    reuse = after(reuse, Experience(agents.x, agents.f), start=True)
     return list(experience_reuse(rng, de, agents, reuse, generations))
 
 
@@ -147,6 +148,12 @@ def test_iterations_are_counted_from_one():
     assert reuse_of(replace(BLIND, schedule=Linear(1.0, until=4))).guide().p_m == 0.75
 
 
+def test_iterations_are_counted_for_a_learner_that_tells_nothing_about_sources():
+    learner, rng = Walker(2.0, report=False), np.random.default_rng(0)
+    steps = list(experience_reuse(rng, learner, [], reuse_of(BLIND), 3))
+    assert [reuse.m for _, reuse in steps] == [1, 2, 3]
+
+
 def test_every_row_of_the_target_is_kept_in_order():
     steps = evolve(reuse_of(BLIND), 0.5, 5)
     assert [len(reuse.y) for _, reuse in steps] == [24, 36, 48, 60, 72]
@@ -205,6 +212,13 @@ def test_ucb_gains_are_not_spoilt_by_values_that_are_not_finite():
     reuse = after(reuse, Experience(x, np.array([3.0, np.inf, 2.0, np.inf])))
     reuse = after(reuse, Experience(x, np.array([np.inf, 1.5, np.inf, 9.0]), none))
     assert reuse.past.gains.tolist() == [0.5, 0]
+
+
+def test_ucb_gains_are_not_spoilt_by_values_that_are_no_number():
+    reuse, x = reuse_of(ReuseConfig(rule="ucb")), np.zeros((2, D))
+    reuse = after(reuse, Experience(x, np.array([3.0, np.nan])))
+    reuse = after(reuse, Experience(x, np.array([np.nan, 1.5]), np.full(2, -1)))
+    assert reuse.past.gains.tolist() == [1.5, 0]
 
 
 def test_rules_that_spread_their_weight_are_not_charged():
@@ -292,7 +306,7 @@ def test_what_was_tried_is_known_from_then_on():
     for own, known in zip(steps[-1][1].points, values, strict=True):
         np.testing.assert_allclose(known, bowl(own, 1.0), rtol=1e-12)
     # never forgotten, and not evaluated again
-    for (_, before), (_, later) in zip(steps[:-1], steps[1:], strict=True):
+    for (_, before), (_, later) in pairwise(steps):
         for old, new in zip(before.values, later.values, strict=True):
             np.testing.assert_array_equal(old[~np.isnan(old)], new[~np.isnan(old)])
     last = steps[-1][1]
@@ -336,6 +350,18 @@ def test_picked_by_prediction_are_the_points_that_the_target_expects_to_be_best(
     assert bowl(wrong[reuse.guide().open[0]], 2.0).mean() < bowl(wrong, 2.0).mean()
     blind = reuse_of(replace(BLIND, pick="predicted", elites=3))
     assert blind.guide().open is None  # no model, no prediction
+
+
+def test_nothing_is_predicted_before_the_target_has_a_head():
+    config = ReuseConfig(model=TINY, pick="predicted", elites=3)
+    reuse = after(reuse_of(config, model=fitted()), Experience(np.eye(D), np.full(D, np.inf)))
+    assert reuse.guide().open is None
+
+
+def test_picked_by_prediction_with_a_last_source_without_rows():
+    empty = Demonstrations(np.zeros((0, D)), [], "empty")
+    config = ReuseConfig(model=TINY, pick="predicted", elites=3)
+    assert evolve(reuse_of(config, [*RUNS, empty]), 2.0, 3)[-1][1].a[2] == 0
 
 
 # ---- settings ------------------------------------------------------------------------------------

@@ -1,15 +1,23 @@
 """The command line as a person uses it: in a process of its own."""
 
+import io
 import json
+import re
 import subprocess
 import sys
 import warnings
+from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import bers
 from bers.cli import main
+from bers.commands import reproduce
+from bers.commands.demo import _growing_table
+from bers.journal import read_journals, write_journal
+from bers.progress import progress_bar
 
 
 def run(*arguments, cwd):
@@ -31,7 +39,10 @@ def files(tmp_path):
 def test_help_and_version_are_quick_to_find(tmp_path):
     shown = run("--help", cwd=tmp_path)
     assert shown.returncode == 0
-    assert all(command in shown.stdout for command in ("demo", "rank", "fit", "info"))
+    assert all(
+        command in shown.stdout
+        for command in ("demo", "rank", "fit", "info", "reproduce", "claims")
+    )
     assert run("--version", cwd=tmp_path).stdout.strip() == bers.__version__
 
 
@@ -66,14 +77,93 @@ def test_fit_scores_each_source_and_saves_the_model(files):
     assert model.rows.tolist() == [400, 400]  # the saved posteriors know all rows
 
 
-def test_the_demo_shows_three_heads_and_a_picture(tmp_path):
-    shown = run("demo", "--out", "here", "--no-progress", cwd=tmp_path)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """What the demo prints and where; it is run once, since it takes half a minute."""
+    folder = tmp_path_factory.mktemp("demo")
+    shown = run("demo", "--out", "here", "--no-progress", cwd=folder)
     assert shown.returncode == 0, shown.stderr
-    for name in ("Rosenbrock", "Ackley", "Sphere"):
-        line = next(x for x in shown.stdout.splitlines() if x.startswith(name))
-        assert float(line.split()[3]) >= 0.95
-    assert (tmp_path / "here" / "calibration.png").stat().st_size > 10_000
-    assert len(json.loads((tmp_path / "here" / "results.json").read_text())) == 3
+    assert shown.stderr == ""
+    records = json.loads((folder / "here" / "results.json").read_text())
+    return shown.stdout, records, folder / "here"
+
+
+def test_the_demo_shows_three_past_runs(demo):
+    text, records, _ = demo
+    found = re.findall(r"^  (\w+): ([\d,]+) evaluations, best value ([\d.]+)$", text, re.MULTILINE)
+    assert [name for name, _, _ in found] == ["Rosenbrock", "Ackley", "Sphere"]
+    assert all(float(best) <= 0.15 for _, _, best in found)
+    assert all(int(n.replace(",", "")) > 1000 for _, n, _ in found)
+    assert records[0]["sources"] == [name for name, _, _ in found]
+
+
+def test_the_demos_table_grows_line_by_line(demo):
+    text, records, _ = demo
+    lines = text.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("generation "))
+    heads = re.split(r"\s{2,}", lines[start])
+    assert heads == ["generation", "evaluations", "best value", "weight: Rosenbrock",
+                     "weight: Ackley", "weight: Sphere", "weight: nobody"]  # fmt: skip
+    rows = [[float(cell) for cell in line.split()] for line in lines[start + 1 : start + 11]]
+    assert [row[0] for row in rows] == [1, 2, 3, 5, 10, 20, 30, 50, 70, 100]
+    assert {len(line) for line in lines[start : start + 11]} == {len(lines[start])}
+    for generation, evaluations, best, *weights in rows:
+        assert evaluations == 32 * (generation + 1)
+        assert best == pytest.approx(records[0]["best"][int(generation)], abs=1e-3)
+        assert weights[:3] == pytest.approx(records[0]["weights"][int(generation) - 1], abs=0.006)
+        assert sum(weights) == pytest.approx(1, abs=0.03)
+    assert lines[start + 11] == "Once more without past runs ..."
+
+
+def test_the_demo_compares_a_search_with_and_without_past_runs(demo):
+    text, (with_runs, without), _ = demo
+    assert (with_runs["method"], without["method"]) == ("with past runs", "without")
+    for record in (with_runs, without):
+        assert len(record["best"]) == 101
+        assert record["best"] == sorted(record["best"], reverse=True)
+        assert record["fun"] == pytest.approx(record["best"][-1], rel=1e-4)
+        row = next(line for line in text.splitlines() if line.startswith(record["method"]))
+        cells = row.removeprefix(record["method"]).split()
+        assert cells[:3] == [f"{record['best'][m]:.4f}" for m in (10, 50, 100)]
+        needed = record["evaluations_to"]["1.0"]
+        assert cells[3] == ("never" if needed is None else f"{needed:,}")
+    assert with_runs["best"][0] == pytest.approx(without["best"][0])  # the same start
+    assert 10 * with_runs["fun"] <= without["fun"]
+    assert np.array(with_runs["weights"]).shape == (100, 3)
+    assert with_runs["weights"][-1][2] > 0.9  # Sphere's lowest valley is Rastrigin's
+    used = re.search(r"used a point of a past run: .*?(\d+) of Sphere", text)
+    assert used is not None
+    assert int(used[1]) > 10
+
+
+def test_the_demo_draws_a_picture(demo):
+    text, _, folder = demo
+    assert sorted(path.name for path in folder.iterdir()) == ["demo.png", "results.json"]
+    picture = (folder / "demo.png").read_bytes()
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert (int.from_bytes(picture[16:20]), int.from_bytes(picture[20:24])) == (1000, 420)
+    assert len(picture) > 20_000
+    assert text.splitlines()[-1] == "Picture: here/demo.png"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+ROWS = [["1", "64", "2.4428", "0.75", "0.25"], ["2", "96", "2.4427", "0.50", "0.50"]]
+
+
+def test_the_demos_table_reaches_a_file_while_a_terminal_shows_bars(monkeypatch):
+    file = io.StringIO()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stdout", file)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    show = _growing_table(["Sphere", "nobody"])
+    with progress_bar("x", 2, show=True):
+        for row in ROWS:
+            show(row)
+    assert [line.split() for line in file.getvalue().splitlines()][1:] == ROWS
 
 
 @pytest.mark.parametrize(
@@ -83,7 +173,7 @@ def test_the_demo_shows_three_heads_and_a_picture(tmp_path):
         (["info", "b.csv", "--y", "rewrad"], "rewrad"),
         (["fit", "a.parquet", "--batches", "-1"], "batches"),
         (["info", "b.csv", "--x", ","], "--x names no column"),
-        (["reproduce", "everything"], "there is no experiment 'everything'. Known: heads"),
+        (["reproduce", "everything"], "there is no experiment 'everything'. Known: static, safety"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(files, arguments, message):
@@ -260,3 +350,205 @@ def test_rank_of_hostile_names_stays_text(tmp_path, here):
     assert "\x1b[2J" not in out
     assert "[red]evil" in out
     assert len(out) < 4000
+
+
+# ---- reproduce -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tiny:
+    """Settings of studies that take no time."""
+
+    generations: int = 1
+
+
+BROKEN: set[int] = set()
+"""Seeds whose trials fail."""
+
+
+def tiny_growth(config, seed):
+    for number, needed in ((2, 100), (64, 110)):
+        if seed in BROKEN and number == 64:
+            raise ValueError(f"no luck with {seed}")
+        yield {
+            "panel": "Rastrigin", "method": "BERS", "number": number, "best": [9.0, 1.0],
+            "evaluations_to": {"1.0": needed + 10 * seed}, "weights_at": [1, 2, 3, 5, 10],
+            "weights": [[0.5, 0.5]] * 5,
+        }  # fmt: skip
+
+
+def tiny_latent(config, seed):
+    for target, near in (("Rosenbrock", 0), ("Ackley", 1), ("Sphere", 2), ("Rastrigin", 2)):
+        heads = np.eye(3)
+        moved = [np.vstack([heads, heads[near] + 0.1 / g]) for g in range(1, 4)]
+        yield {"panel": target, "means": moved}
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """Growth and latent with trials that take no time, three each."""
+
+    def use(config):
+        module = SimpleNamespace(Config=config, trial=tiny_growth)
+        monkeypatch.setitem(sys.modules, "bers.experiments.tiny_growth", module)
+
+    use(Tiny)
+    latent = SimpleNamespace(Config=Tiny, trial=tiny_latent)
+    monkeypatch.setitem(sys.modules, "bers.experiments.tiny_latent", latent)
+    for name in ("growth", "latent"):
+        monkeypatch.setitem(reproduce._JOURNALS, name, (f"tiny_{name}", "Config", 3))
+    monkeypatch.setattr(sys.modules[__name__], "BROKEN", set())
+    return use
+
+
+HERE = ("--backend", "here", "--no-progress")
+
+
+def test_reproduce_writes_journals_and_their_tables(tiny, here, tmp_path):
+    code, out, err = here("reproduce", "growth", *HERE)
+    assert (code, err) == (0, "")
+    folder = tmp_path / "reproductions" / "growth"
+    assert [journal.header["seed"] for journal in read_journals(folder)] == [0, 1, 2]
+    table = (folder / "tables.md").read_text()
+    assert table.startswith("3 trials.\n")
+    assert "| 64 | 120 | 110 to 130 | 3 of 3 | 1.09 | 0.50 |" in table
+    assert out.split() == table.split()
+
+
+def test_reproduce_goes_on_where_it_stopped(tiny, here, tmp_path):
+    assert here("reproduce", "growth", "-o", "g", "--trials", 1, *HERE)[0] == 0
+    (first,) = (tmp_path / "g").glob("trial-0000-*.jsonl")
+    before = first.read_bytes()
+    assert here("reproduce", "growth", "-o", "g", "--trials", 2, *HERE)[0] == 0
+    assert len(read_journals(tmp_path / "g")) == 2
+    assert first.read_bytes() == before
+    assert (tmp_path / "g" / "tables.md").read_text().startswith("2 trials.\n")
+
+
+def test_reproduce_draws_what_there_is_to_draw(tiny, here, tmp_path):
+    code, out, err = here("reproduce", "latent", "-o", "l", *HERE)
+    assert (code, out, err) == (0, "Picture: l/latent.png\n", "")
+    assert (tmp_path / "l" / "latent.png").read_bytes()[:4] == b"\x89PNG"
+    assert not (tmp_path / "l" / "tables.md").exists()
+
+
+def test_a_failed_trial_is_exit_code_1_and_is_tried_again(tiny, here, tmp_path):
+    BROKEN.add(1)
+    code, out, _ = here("reproduce", "growth", "-o", "g", *HERE)
+    assert code == 1
+    assert out.startswith("2 trials, 1 failed and left out.\n")
+    assert "| 64 | 120 | 110 to 130 | 2 of 2 |" in (tmp_path / "g" / "tables.md").read_text()
+    (failed,) = (journal for journal in read_journals(tmp_path / "g") if journal.failed)
+    assert "ValueError: no luck with 1" in failed.traceback
+    BROKEN.clear()
+    code, out, _ = here("reproduce", "growth", "-o", "g", *HERE)
+    assert code == 0
+    assert out.startswith("3 trials.\n")
+
+
+def test_if_all_trials_fail_the_reason_is_said(tiny, here):
+    BROKEN.update((0, 1, 2))
+    code, out, err = here("reproduce", "growth", "-o", "g", *HERE)
+    assert (code, out) == (1, "")
+    assert "3 of 3 trials failed" in err
+    assert "ValueError: no luck with 0" in err
+
+
+def test_a_second_configuration_is_refused_unless_fresh(tiny, here, tmp_path):
+    assert here("reproduce", "growth", "-o", "g", *HERE)[0] == 0
+    before = (tmp_path / "g" / "tables.md").read_text()
+    tiny(lambda: Tiny(generations=2))
+    code, out, err = here("reproduce", "growth", "-o", "g", "--trials", 1, *HERE)
+    assert (code, out) == (2, "")
+    assert "holds trials with another config: generations is 1 there and 2 here." in err
+    assert "--fresh" in err
+    assert (tmp_path / "g" / "tables.md").read_text() == before
+    code, out, _ = here("reproduce", "growth", "-o", "g", "--trials", 1, "--fresh", *HERE)
+    assert code == 0
+    assert out.startswith("1 trials.\n")
+    assert len(read_journals(tmp_path / "g")) == 1
+
+
+def test_a_folder_of_another_experiment_is_refused(tiny, here):
+    assert here("reproduce", "growth", "-o", "g", *HERE)[0] == 0
+    code, out, err = here("reproduce", "latent", "-o", "g", "--fresh", *HERE)
+    assert (code, out) == (2, "")
+    assert "g holds the experiment 'growth', not 'latent'." in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["everything"], "there is no experiment 'everything'. Known: static, safety, growth, "),
+        (["growth", "--backend", "spark"], "spark"),
+        (["growth", "--trials", "0"], "--trials"),
+        (["grunfeld", "--trials", "2"], "grunfeld has one trial per firm"),
+    ],
+)
+def test_reproduce_refuses_what_it_does_not_know(tiny, here, arguments, message):
+    code, out, err = here("reproduce", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_every_experiment_is_there_with_its_settings():
+    from importlib import import_module
+
+    for module, config, trials in reproduce._JOURNALS.values():
+        found = import_module(f"bers.experiments.{module}")
+        assert callable(found.trial)
+        assert getattr(found, config)().generations >= 50
+        assert trials in (5, 20)
+
+
+# ---- claims --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def journals(tmp_path):
+    """A latent study in which the paper is right, and one of growth in which we are not."""
+    folders = (tmp_path / "reproductions" / name for name in ("latent", "growth"))
+    for folder, trial in zip(folders, (tiny_latent, tiny_growth), strict=True):
+        folder.mkdir(parents=True)
+        for seed in (0, 1):
+            records = list(trial(Tiny(), seed))
+            if trial is tiny_growth:
+                records[1]["evaluations_to"]["1.0"] = 1050
+            write_journal(folder / f"{seed}.jsonl", {"seed": seed}, records)
+    return tmp_path
+
+
+def test_claims_are_shown_with_what_was_measured(journals):
+    shown = run("claims", cwd=journals)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stderr == ""
+    text = " ".join(shown.stdout.split())
+    paper, ours = text.split("What we say")
+    assert paper.startswith("What the paper says claim measured trials holds with two features,")
+    assert ours.startswith(" claim measured trials does not hold evaluations until 1.0 on")
+    assert text.endswith("1 of 2 claims hold.")
+
+
+def test_claims_as_json_are_only_json(journals, here):
+    code, out, err = here("claims", "reproductions", "--json")
+    assert (code, err) == (0, "")
+    latent, growth = json.loads(out)
+    assert latent == {
+        "id": "latent-converges",
+        "claim": "with two features, the target's mean ends nearest to that of the right source "
+        "(share of trials, worst target)",
+        "said_by": "paper",
+        "measured": "Rosenbrock 1.00, Ackley 1.00, Sphere 1.00, Rastrigin 1.00",
+        "interval": None,
+        "trials": 2,
+        "holds": True,
+        "journal": "reproductions/latent",
+    }
+    assert growth["measured"] == "105 / 1050 evaluations, +900%"
+    assert (growth["said_by"], growth["holds"]) == ("BERS", False)
+
+
+def test_claims_without_journals_come_with_advice(tmp_path, here):
+    code, out, err = here("claims", "nowhere")
+    assert (code, out) == (2, "")
+    assert err == "bers: nowhere holds no journals. Run `bers reproduce static` first.\n"

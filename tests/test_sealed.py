@@ -52,6 +52,18 @@ def test_arrays_of_any_layout(tmp_path):
         np.testing.assert_array_equal(read(tmp_path / "a")[0]["x"], array)
 
 
+@pytest.mark.parametrize("kind", [">f8", ">i4"])
+def test_arrays_of_the_other_byte_order(tmp_path, kind):
+    write_sealed(tmp_path / "a", "example-1", {"x": np.arange(3).astype(kind)}, {})
+    assert read(tmp_path / "a")[0]["x"].tolist() == [0, 1, 2]
+
+
+def test_a_header_that_is_nested_without_end_is_refused(tmp_path):
+    save_file({"w": np.zeros(3)}, tmp_path / "deep", metadata={"bers": "[" * 100_000})
+    with pytest.raises(FileError, match="deep is damaged or not a saved run"):
+        read(tmp_path / "deep")
+
+
 def test_no_arrays_and_nothing_about_them(tmp_path):
     write_sealed(tmp_path / "a", "example-1", {}, {})
     assert read(tmp_path / "a") == ({}, {})
@@ -94,7 +106,9 @@ def test_arrays_that_were_exchanged_are_noticed(tmp_path, path):
     assert read(path)[1] == ABOUT
     for arrays in changes.values():
         save_file(arrays, path, metadata=seal)
-        with pytest.raises(FileError, match="is damaged: its SHA-256 does not match. Save it again"):
+        with pytest.raises(
+            FileError, match="is damaged: its SHA-256 does not match. Save it again"
+        ):
             read(path)
 
 

@@ -5,8 +5,7 @@ end, and a picture.
 """
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,23 +39,20 @@ def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = No
         "\nA new function: Rastrigin, full of valleys. Its lowest one is where Sphere's is, but "
         "nobody says so.\nOne encoder and three heads are trained on the past runs ..."
     )
-    best: list[float] = []
     shares: list[list[float]] = []
-    with _growing_table([*runs, "nobody"]) as show:
+    show = _growing_table([*runs, "nobody"])
 
-        def watch(intermediate_result: Any) -> None:
-            a = list(intermediate_result.weights.values())
-            best.append(intermediate_result.fun)
-            shares.append(a)
-            m = intermediate_result.nit
-            if m in _SHOWN:
-                cells = [f"{w:.2f}" for w in (*a, max(0.0, 1 - sum(a)))]
-                show([str(m), str(intermediate_result.nfev), f"{best[-1]:.4f}", *cells])
+    def watch(intermediate_result: Any) -> None:
+        a = list(intermediate_result.weights.values())
+        shares.append(a)
+        m = intermediate_result.nit
+        if m in _SHOWN:
+            cells = [f"{w:.2f}" for w in (*a, max(0.0, 1 - sum(a)))]
+            best = f"{intermediate_result.fun:.4f}"
+            show([str(m), str(intermediate_result.nfev), best, *cells])
 
-        settings: dict[str, Any] = {"maxiter": _GENERATIONS, "tol": -1.0, "rng": seed}
-        with_runs = minimize(
-            RASTRIGIN, BOUNDS, runs, callback=watch, progress_bar=progress, **settings
-        )
+    settings: dict[str, Any] = {"maxiter": _GENERATIONS, "tol": -1.0, "rng": seed}
+    with_runs = minimize(RASTRIGIN, BOUNDS, runs, callback=watch, progress_bar=progress, **settings)
     console.print("Once more without past runs ...\n")
     without = minimize(RASTRIGIN, BOUNDS, **settings)
     records = []
@@ -85,29 +81,20 @@ def _count(record: dict[str, Any], threshold: str) -> str:
     return "never" if found is None else f"{found:,}"
 
 
-@contextmanager
-def _growing_table(names: list[str]) -> Iterator[Callable[[list[str]], None]]:
-    """A table that is drawn anew with each row on a terminal, and line by line elsewhere."""
+def _growing_table(names: list[str]) -> Callable[[list[str]], None]:
+    """A function that prints a row; the headings come with the first.
+
+    On a terminal Rich prints lines above a bar that is being drawn; elsewhere it must not take
+    them to where the bar is.
+    """
     heads = ["generation", "evaluations", "best value", *(f"weight: {name}" for name in names)]
-    if not sys.stdout.isatty():
-        print("  ".join(heads), flush=True)
+    to = None if sys.stdout.isatty() else sys.stdout
+    rows = [heads]
 
-        def line(cells: list[str]) -> None:
-            padded = [c.rjust(len(h)) for c, h in zip(cells, heads, strict=True)]
-            print("  ".join(padded), flush=True)
+    def show(cells: list[str]) -> None:
+        rows.append(cells)
+        while rows:
+            padded = [c.rjust(len(h)) for c, h in zip(rows.pop(0), heads, strict=True)]
+            print("  ".join(padded), file=to, flush=True)
 
-        yield line
-        return
-    from rich.live import Live
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for head in heads:
-        table.add_column(head, justify="right")
-    with Live(table, console=new_console(), refresh_per_second=8) as live:
-
-        def row(cells: list[str]) -> None:
-            table.add_row(*cells)
-            live.refresh()
-
-        yield row
+    return show

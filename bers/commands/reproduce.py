@@ -3,6 +3,7 @@
 Enters: the name of an experiment. Leaves: records, tables and pictures in a folder.
 """
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,7 +41,10 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder; reproductions/WHAT by default.")
     ] = None,
-    trials: Annotated[int | None, typer.Option(min=1, help="Seeds; 5 for heads, else 20.")] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric and latent, else 20."),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
     backend: Annotated[
         str, typer.Option(help="Who runs the trials: processes, ray or here.")
@@ -97,9 +101,22 @@ def _reproduce_journal(
     module = import_module(f"bers.experiments.{module_name}")
     experiment = Experiment(name, getattr(module, config_name)(), module.trial)
     outcome = run(experiment, range(trials or default), out, progress=progress, **how)
-    _report(name, out)
-    if outcome.failed:
-        raise typer.Exit(1)
+    if outcome.ok:
+        _report(name, out)
+    _leave_if_failed(outcome)
+
+
+def _leave_if_failed(outcome: Any) -> None:
+    """Say how many trials failed and why the first did; exit with 1."""
+    if not outcome.failed:
+        return
+    seed, traceback = next(iter(outcome.tracebacks.items()))
+    print(
+        f"bers: {outcome.failed} of {outcome.ok + outcome.failed} trials failed; seed {seed} with "
+        f"{traceback.strip().splitlines()[-1]}. The journals hold the rest.",
+        file=sys.stderr,
+    )
+    raise typer.Exit(1)
 
 
 def _report(name: str, out: Path) -> None:
@@ -130,8 +147,7 @@ def _reproduce_trust(
     _write_tables(out, outcome.records, trust_tables(outcome.records))
     draw_trust(out / "results.json", out / "weights.png")
     new_console().print(f"Weights by generation: {out / 'weights.png'}", markup=False)
-    if outcome.failed:
-        raise typer.Exit(1)
+    _leave_if_failed(outcome)
 
 
 def _reproduce_nobody(out: Path, trials: int | None, progress: bool | None) -> None:

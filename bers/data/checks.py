@@ -20,6 +20,15 @@ LARGEST = 1e150
 _EXACT = 2**53
 
 
+def usable(y: np.ndarray) -> np.ndarray:
+    """Where a label can be modelled: finite, and not too large.
+
+    >>> usable(np.array([1.0, np.inf, 1e200])).tolist()
+    [True, False, False]
+    """
+    return np.abs(y) <= LARGEST
+
+
 def data_error(message: str, origin: str = "") -> DataError:
     """Make an error, naming the file the rows came from where there is one.
 

@@ -8,7 +8,7 @@ rows that stay; only `Trim` (and a chain with one) drops any.
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 
+@runtime_checkable
 class Transform(Protocol):
     """What all transforms can do.
 

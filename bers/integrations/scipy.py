@@ -27,7 +27,7 @@ from bers.learners.differential_evolution import DifferentialEvolution, Plan, pl
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.bounds import box
-from bers.optimise.optimizer import Optimizer, reuse_config
+from bers.optimise.optimizer import Optimizer
 from bers.reuse.guide import Drawn
 from bers.trust.ranking import Ranking
 
@@ -93,6 +93,7 @@ class Reuse:
         guard: str = "trial",
         elites: int = 16,
         pick: str = "best",
+        feasible: str | None = None,
         transform: Any = "auto",
         model: Model | None = None,
         config: ModelConfig | None = None,
@@ -107,11 +108,9 @@ class Reuse:
         # sources, model, weights and history are kept as for our own loop
         self._past = Optimizer(
             np.stack([low, high], axis=1), sources, mutation=mutation,
-            recombination=recombination, rng=rng, transform=transform, model=model,
-            progress=progress,
-            reuse=reuse_config(
-                metric, schedule, guard, elites, pick, model=config or ModelConfig()
-            ),
+            recombination=recombination, rng=rng, metric=metric, schedule=schedule, guard=guard,
+            elites=elites, pick=pick, feasible=feasible, transform=transform, model=model,
+            config=config, progress=progress,
         )  # fmt: skip
         self._fun, self._callback = fun, callback
         self._low, self._high = _inner(low, high)
@@ -272,7 +271,7 @@ class Reuse:
             used = now.sources[now.sources >= 0]
             past.use_history.append(np.bincount(used, minlength=len(past.names)))
         if len(past.reuse.y) or np.isfinite(seen.y).any():
-            past.reuse = after(past.reuse, seen)
+            past.reuse = after(past.reuse, seen, start=seen.sources is None)
         elif now is not None:  # no value counts yet: nothing to learn but what not to try again
             values = [own.copy() for own in past.reuse.values]
             for j in np.flatnonzero(now.which >= 0):

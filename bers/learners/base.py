@@ -5,7 +5,7 @@ what the guide hands over, and reports what it saw. It knows nothing of models a
 """
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
@@ -29,6 +29,7 @@ class Experience:
     """Which of the source's points the row is itself, or -1 where it is a new point."""
 
 
+@runtime_checkable
 class Learner(Protocol[State]):
     """Any O_base."""
 

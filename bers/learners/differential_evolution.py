@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
+from bers.data.settings import whole
 from bers.errors import ConfigError
 from bers.learners.base import Experience
 from bers.learners.camps import Camps, divided, judged, three_others, worth_dividing
@@ -39,10 +40,7 @@ class DEConfig:
     """Replace agents in place (paper), or all at once after a generation."""
 
     def __post_init__(self) -> None:
-        if self.population < 4:
-            raise ConfigError(
-                f"DEConfig(population=...) must be at least 4; got {self.population}."
-            )
+        whole(self.population, "DEConfig(population=...)", 4)
         if not 0 <= self.crossover_rate <= 1:
             raise ConfigError(
                 f"DEConfig(crossover_rate=...) must be in [0, 1]; got {self.crossover_rate}."
@@ -51,12 +49,16 @@ class DEConfig:
             raise ConfigError(
                 f'DEConfig(updating=...) must be "immediate" or "deferred"; got {self.updating!r}.'
             )
-        ends = np.atleast_1d(np.asarray(self.differential_weight, np.float64))
-        if len(ends) > 2 or not (np.all((ends >= 0) & (ends <= 2)) and ends[0] <= ends[-1]):
+        F = self.differential_weight
+        ends = np.atleast_1d(np.asarray(F, np.float64))
+        fits = ends.shape == (2,) if isinstance(F, tuple | list) else ends.shape == (1,)
+        if not fits or not np.all((ends >= 0) & (ends <= 2)) or ends[0] > ends[-1]:
             raise ConfigError(
                 f"DEConfig(differential_weight=...) must be in [0, 2], one number or a pair "
-                f"(low, high); got {self.differential_weight}."
+                f"(low, high); got {F}."
             )
+        if isinstance(F, list):
+            object.__setattr__(self, "differential_weight", tuple(F))
 
 
 @dataclass(frozen=True)
@@ -217,7 +219,7 @@ class DifferentialEvolution:
         a, b, c = chosen.others[:, agent]
         # take is the faster way to many rows, plain indexing to one
         at = x.__getitem__ if isinstance(agent, int) else partial(x.take, axis=0)
-        base, sources, itself, which = at(a), None, False, None
+        base, sources, itself, which = at(a), -1, False, -1
         if drawn is not None:
             reused = drawn.reused[agent] & (drawn.values[agent] < f[a])
             itself = _first_to_try(drawn, agent)
@@ -258,7 +260,7 @@ class DifferentialEvolution:
         return replace(agents, x=x, f=f, camps=camps)
 
 
-def _first_to_try(drawn: Drawn, agent: int | slice) -> np.ndarray:
+def _first_to_try(drawn: Drawn, agent: int | slice) -> np.ndarray | np.bool_:
     """Where a point's value is not known; of several agents with the same point, the first."""
     unknown = drawn.reused & np.isnan(drawn.values)
     if not isinstance(agent, slice):
@@ -270,7 +272,9 @@ def _first_to_try(drawn: Drawn, agent: int | slice) -> np.ndarray:
     return first[agent]
 
 
-def _with_value(drawn: Drawn, source: int, which: int, value: float) -> Drawn:
+def _with_value(
+    drawn: Drawn, source: int | np.integer, which: int | np.integer, value: float
+) -> Drawn:
     """The rest of this generation knows the value of a point that was just tried."""
     same = (drawn.sources == source) & (drawn.which == which)
     return replace(drawn, values=np.where(same, value, drawn.values))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bers.errors import ConfigError
 from bers.learners.differential_evolution import DEConfig
+from bers.text import printable
 
 _INITS = ("random", "latinhypercube", "sobol", "halton")
 
@@ -30,11 +31,13 @@ def box(bounds: Any) -> tuple[Float64[np.ndarray, " D"], Float64[np.ndarray, " D
         raise ConfigError("bounds must be pairs (low, high), one per variable.") from error
     if low.ndim != 1 or not len(low):
         raise ConfigError("bounds must be pairs (low, high), one per variable.")
-    bad = ~(np.isfinite(low) & np.isfinite(high) & (low <= high))
+    with np.errstate(over="ignore", invalid="ignore"):
+        bad = ~(np.isfinite(low) & np.isfinite(high - low) & (low <= high))
     if bad.any():
         j = int(np.argmax(bad))
         raise ConfigError(
-            f"bounds must be finite with low <= high; variable {j} has ({low[j]}, {high[j]})."
+            f"bounds must be finite with low <= high, and not wider than a float can say; variable "
+            f"{j} has ({low[j]}, {high[j]})."
         )
     return low.copy(), high.copy()
 
@@ -63,9 +66,9 @@ def first_points(
             values = np.array(values, np.float64)
         else:
             x = np.array(init, np.float64)
-        if x.shape != (NP, D):
+        if x.shape != (NP, D) or not np.all(np.isfinite(x)):
             raise ConfigError(
-                f"init must hold {NP} points of {D} variables; got shape {x.shape}. "
+                f"init must hold {NP} finite points of {D} variables; got shape {x.shape}. "
                 "Set population_size to the number of points."
             )
         inside = np.clip(x, low, high)
@@ -73,9 +76,12 @@ def first_points(
             raise ConfigError("the earlier result given as init= lies outside the bounds.")
         x = inside
     if x0 is not None:
-        start = np.asarray(x0, np.float64)
+        try:
+            start = np.asarray(x0, np.float64)
+        except (ValueError, TypeError):
+            start = np.zeros(0)
         if start.shape != (D,) or not np.all(np.isfinite(start)):
-            raise ConfigError(f"x0 must be {D} finite numbers; got {start.tolist()}.")
+            raise ConfigError(f"x0 must be {D} finite numbers; got {printable(repr(x0))}.")
         x[0] = np.clip(start, low, high)
         values = None if values is None else np.concatenate([[np.nan], values[1:]])
     return x, values

@@ -14,7 +14,10 @@ from jaxtyping import Float64
 from scipy.optimize import OptimizeResult
 
 from bers import progress
+from bers.algorithm import GUARDS
+from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
+from bers.data.settings import whole
 from bers.data.transforms import Transform
 from bers.errors import ConfigError
 from bers.learners.base import Experience
@@ -23,7 +26,7 @@ from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
 from bers.optimise.bounds import box, first_points
 from bers.optimise.objective import Map, Objective
-from bers.optimise.optimizer import converged
+from bers.optimise.optimizer import check_tolerance, converged, pair_or_number
 from bers.optimise.past_runs import as_sources, transform_named
 from bers.reuse.guard import Guard
 from bers.reuse.guide import Guide
@@ -59,7 +62,7 @@ class _Task:
 
     def rows(self) -> Demonstrations:
         """What was seen, as the rows of a head."""
-        fine = np.isfinite(self.y)
+        fine = usable(self.y)
         rows = Demonstrations(self.x[fine], self.y[fine], self.name)
         return rows.transformed(self.transform) if self.transform and rows.n else rows
 
@@ -128,8 +131,12 @@ def minimize_many(
     if updating == "immediate" and (vectorized or workers != 1):
         updating = "deferred"
     low, high = box(bounds)
-    mutation = tuple(mutation) if isinstance(mutation, list | tuple) else mutation  # pyright: ignore
-    de = DEConfig(population_size, recombination, mutation, updating)  # pyright: ignore
+    whole(maxiter, "maxiter", 0)
+    whole(elites, "elites")
+    check_tolerance(tol, atol)
+    if guard not in GUARDS:
+        raise ConfigError(f"guard must be one of {', '.join(GUARDS)}; got {guard!r}.")
+    de = DEConfig(population_size, recombination, pair_or_number(mutation), updating)  # pyright: ignore
     how = transform_named(transform)
     past_runs = [
         run.transformed(how) if how is not None and run.n else run
@@ -140,9 +147,7 @@ def minimize_many(
     tasks = []
     for (key, fun), stream in zip(named.items(), streams[1:], strict=True):
         objective = Objective(fun, vectorized=vectorized, workers=workers, maxfun=maxfun)
-        x, known = first_points(stream, low, high, de, init, None)
-        if known is not None:
-            objective.remember(x, known)
+        x, _ = first_points(stream, low, high, de, init, None)  # values belong to one function
         f = objective(x)
         rest = np.full(len(x) - len(f), np.inf)
         tasks.append(

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from bers import progress
-from bers.errors import BersWarning, ConfigError, ObjectiveError
+from bers.data.settings import whole
+from bers.errors import BersWarning, ObjectiveError
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.objective import Map, Objective
-from bers.optimise.optimizer import Optimizer, converged, reuse_config
+from bers.optimise.optimizer import Optimizer, check_tolerance, converged
 
 
 def minimize(
@@ -47,6 +48,7 @@ def minimize(
     guard: str = "trial",
     elites: int = 16,
     pick: str = "best",
+    feasible: str | None = None,
     transform: Any = "auto",
     model: Model | None = None,
     config: ModelConfig | None = None,
@@ -66,9 +68,10 @@ def minimize(
     schedule, the chance p_m of generation m ("paper" for 0.99^m, a number, or one of
     bers.reuse.schedule); guard, when a point of a past run is used: "trial", once it was tried
     and as long as it is better than what it replaces, "success" or "none" (paper); elites, points
-    that a run can hand over (paper: 1); pick, "best" or "predicted"; transform of all values
-    before they are modelled: "auto", "rank", "log", "paper" (sqrt, then log) or "none"; model, one
-    fitted on these sources before; config of the model.
+    that a run can hand over (paper: 1); pick, "best" or "predicted"; feasible, for a metric of
+    the quadratic program, "simplex" (paper) or "at_most_one", which allows "nobody"; transform of
+    all values before they are modelled: "auto", "rank", "log", "paper" (sqrt, then log) or "none";
+    model, one fitted on these sources before; config of the model.
 
     The result has x, fun, success, message, nit, nfev, population, population_energies; with
     sources, weights and sources_used by name, weight_history, ranking; x_all and fun_all, every
@@ -91,14 +94,14 @@ def minimize(
                 stacklevel=2,
             )
         updating = "deferred"
-    if not isinstance(maxiter, int | np.integer) or maxiter < 0:
-        raise ConfigError(f"maxiter must be a whole number of 0 or above; got {maxiter!r}.")
+    whole(maxiter, "maxiter", 0)
+    check_tolerance(tol, atol)
     objective = Objective(fun, args, vectorized=vectorized, workers=workers, maxfun=maxfun)
-    reuse = reuse_config(metric, schedule, guard, elites, pick, model=config or ModelConfig())
     optimizer = Optimizer(
         bounds, sources, population_size=population_size, mutation=mutation,
         recombination=recombination, updating=updating, init=init, x0=x0, rng=rng,
-        transform=transform, model=model, reuse=reuse, progress=progress_bar,
+        metric=metric, schedule=schedule, guard=guard, elites=elites, pick=pick, feasible=feasible,
+        transform=transform, model=model, config=config, progress=progress_bar,
     )  # fmt: skip
     objective.known.update(optimizer.known_points())
     try:
@@ -106,6 +109,7 @@ def minimize(
             optimizer, objective, maxiter, tol, atol, callback, disp, progress_bar
         )
     except ObjectiveError as error:
+        optimizer.advance(objective.recall, last=True)  # what was evaluated is not lost
         error.result = _result(optimizer, objective, message=str(error), success=False)
         raise
     more = {"ranking": optimizer.ranking()} if optimizer.runs else {}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
-from bers.errors import ConfigError, ObjectiveError
+from bers.errors import BersError, ConfigError, ObjectiveError
 from bers.text import printable
 
 Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
@@ -37,7 +37,7 @@ class Objective:
     ) -> None:
         if not callable(fun):
             raise ConfigError(f"fun must be callable; got {type(fun).__name__}.")
-        if not (isinstance(maxfun, int | float) and maxfun >= 1):
+        if not (isinstance(maxfun, int | float | np.integer | np.floating) and maxfun >= 1):
             raise ConfigError(f"maxfun must be at least 1; got {maxfun!r}.")
         self.fun = (lambda x: fun(x, *args)) if args else fun
         self.maxfun = maxfun
@@ -81,20 +81,26 @@ class Objective:
         if value is None:
             if self.nfev >= self.maxfun:
                 return None
-            value = self.known[key] = self._checked(self._values(point[None])[0])
+            value = float(self._values(point[None])[0])
         return value
+
+    def recall(self, points: Float64[np.ndarray, "k D"]) -> Float64[np.ndarray, " values"]:
+        """Values of the points, up to the first that is not known; nothing is evaluated."""
+        values = [self.known.get(point.tobytes()) for point in points]
+        return np.array(values[: values.index(None) if None in values else None], np.float64)
 
     def _checked_all(self, values: Any) -> Float64[np.ndarray, " values"]:
         if isinstance(values, np.ndarray) and values.dtype == np.float64:
-            if np.isfinite(values).all():
+            if not self._vectorized or np.isfinite(values).all():
                 return values.copy()
             values = values.tolist()
         return np.array([self._checked(value) for value in values])
 
     def _values(self, points: np.ndarray) -> Any:
+        """What fun says of points that are new; each call is counted, and kept, as it is made."""
         try:
-            self.nfev += len(points)
             if self._vectorized:
+                self.nfev += len(points)
                 values = np.asarray(self.fun(points.T.copy()))
                 if values.shape != (len(points),):
                     raise ConfigError(
@@ -103,21 +109,35 @@ class Objective:
                     )
                 return values
             if self._map is None or len(points) == 1:
-                return [self.fun(point.copy()) for point in points]
-            return list(self._map(self.fun, [point.copy() for point in points]))
-        except (ConfigError, KeyboardInterrupt):
+                values = []
+                for point in points:
+                    self.nfev += 1
+                    values.append(self._checked(self.fun(point.copy())))
+                    self.known[point.tobytes()] = values[-1]
+                return np.array(values)
+            self.nfev += len(points)
+            values = list(self._map(self.fun, [point.copy() for point in points]))
+        except (BersError, KeyboardInterrupt):
             raise
         except Exception as error:
             raise ObjectiveError(
                 f"fun raised {type(error).__name__}: {printable(str(error), 200)}. The population "
                 "so far is in this error's `result`; pass it as init= to go on."
             ) from error
+        if len(values) != len(points):
+            raise ConfigError(
+                f"workers must return one value per point; got {len(values)} for {len(points)}."
+            )
+        return values
 
     def _checked(self, value: Any) -> float:
         if isinstance(value, float):  # NumPy's too
             number = value
         else:
-            array = np.asarray(value)
+            try:
+                array = np.asarray(value)
+            except ValueError:  # a ragged list
+                array = np.array(None)
             if array.dtype.kind not in "fiub" or array.size != 1:
                 raise ObjectiveError(
                     f"fun must return one real number; got {printable(repr(value), 80)}. If it "

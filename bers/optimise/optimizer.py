@@ -9,7 +9,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,18 @@ from bers.learners.differential_evolution import (
     Population,
     plan,
 )
+from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.bounds import box, first_points
 from bers.optimise.past_runs import as_sources, transform_named
 from bers.optimise.saved import load, save
 from bers.reuse.guide import Drawn
+from bers.reuse.schedule import schedule_named
 from bers.trust.ranking import Ranking, rank_by, unique
+from bers.trust.rules import rule_on
+
+
+_WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ class Optimizer:
 
     `ask` gives points, `tell` takes their values, in parts and in any order if you like. With
     `updating="deferred"`, the default here, a whole generation is asked for at once; with
-    "immediate", one point at a time. All other settings are those of `minimize`.
+    "immediate", one point at a time. All other settings are those of `minimize`; `reuse` is a
+    record that replaces the words from `metric` to `config`.
 
     >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
     >>> for _ in range(40):
@@ -71,20 +78,27 @@ class Optimizer:
         init: Any = "random",
         x0: ArrayLike | None = None,
         rng: int | np.integer | np.random.Generator | None = None,
+        metric: str = "odds",
+        schedule: Any = "paper",
+        guard: str = "trial",
+        elites: int = 16,
+        pick: str = "best",
+        feasible: str | None = None,
         transform: Any = "auto",
         model: Model | None = None,
+        config: ModelConfig | None = None,
         reuse: ReuseConfig | None = None,
         progress: bool | None = False,
     ) -> None:
+        reuse = reuse or reuse_config(metric, schedule, guard, elites, pick, feasible, config)
         self.low, self.high = box(bounds)
         self.de = DEConfig(
             population_size,
             recombination,
-            tuple(mutation) if isinstance(mutation, list | tuple) else mutation,  # pyright: ignore
+            pair_or_number(mutation),
             updating,  # pyright: ignore[reportArgumentType]
         )
-        self.rng = np.random.default_rng(rng)
-        own = self.rng.spawn(1)[0]  # draws nothing from the first, so plain bits stay plain
+        self.rng, own = two_streams(rng)
         self.runs = as_sources(sources, self.low, self.high)
         self.names = unique([run.name for run in self.runs])
         self.transform = transform_named(transform)
@@ -99,7 +113,7 @@ class Optimizer:
         self._started: Started | None = None
         self._first, known = first_points(self.rng, self.low, self.high, self.de, init, x0)
         if known is not None:
-            fine = ~np.isnan(known)
+            fine = np.isfinite(known)  # agents that lost a contest of camps are infinite copies
             self.tell(self._first[fine], known[fine])
         self._states = self._rng_states(own)
         if self._usable():
@@ -113,7 +127,10 @@ class Optimizer:
     # asking and telling
 
     def ask(self) -> Float64[np.ndarray, "k D"]:
-        """Points whose values are wanted next; the same ones until they are told."""
+        """Points whose values are wanted next; the same ones until they are told.
+
+        None are wanted, shape (0, D), once the search finds no point that is new.
+        """
         missing: list[np.ndarray] = []
 
         def look(points: np.ndarray) -> np.ndarray:
@@ -122,10 +139,12 @@ class Optimizer:
             known = values.index(None) if None in values else len(values)
             return np.array(values[:known], np.float64)
 
-        while self.advance(look):
-            pass
+        for _ in range(_WITHOUT_NEWS):
+            if not self.advance(look):
+                break
         # two agents may want the same point
-        return np.array(list({point.tobytes(): point for point in missing}.values()))
+        new = list({point.tobytes(): point for point in missing}.values())
+        return np.array(new).reshape(len(new), len(self.low))
 
     def tell(self, x: ArrayLike, y: ArrayLike) -> None:
         """Values of points, not finite where an evaluation failed; these count as the worst.
@@ -175,11 +194,12 @@ class Optimizer:
         return self._started
 
     def _commit(self, agents: Population, seen: Experience) -> None:
+        start = self.agents is None
         self.agents, self._started = agents, None
         self._x.append(seen.x)
         self._y.append(seen.y)
         if self.reuse is not None:
-            self.reuse = after(self.reuse, seen)
+            self.reuse = after(self.reuse, seen, start=start)
             self.weight_history.append(self.reuse.a)
             if seen.sources is not None:
                 used = seen.sources[seen.sources >= 0]
@@ -280,31 +300,72 @@ class Optimizer:
         return run.transformed(self.transform) if self.transform is not None and run.n else run
 
 
+def two_streams(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
+    """The user's generator, and one for the use of sources.
+
+    The second draws nothing from the first, so that plain bits stay plain; only a legacy
+    RandomState, which cannot be split, has to give a number.
+
+    >>> [stream.integers(100) for stream in two_streams(0)]
+    [85, 83]
+    """
+    first = np.random.default_rng(rng)
+    try:
+        return first, first.spawn(1)[0]
+    except TypeError:
+        return first, np.random.default_rng(int(first.integers(2**62)))
+
+
+def pair_or_number(value: Any) -> Any:
+    """A pair as a tuple, in whatever form it comes; all else as it is.
+
+    >>> pair_or_number([0.5, 1.0]), pair_or_number(0.5)
+    ((0.5, 1.0), 0.5)
+    """
+    several = isinstance(value, list | tuple) or np.ndim(value) == 1
+    return tuple(float(end) for end in value) if several else value
+
+
+def check_tolerance(tol: float, atol: float) -> None:
+    """Refuse what is no number."""
+    for name, value in (("tol", tol), ("atol", atol)):
+        if np.isnan(value):
+            raise ConfigError(f"{name} must be a number; got {value!r}.")
+
+
 def converged(f: Float64[np.ndarray, " NP"], tol: float, atol: float) -> bool:
     """scipy's test: the values' standard deviation is at most atol + tol |their mean|.
 
     >>> converged(np.array([1.0, 1.001]), 0.01, 0.0), converged(np.array([1.0, 2.0]), 0.01, 0.0)
     (True, False)
     """
-    mean = float(f.sum()) / len(f)
+    with np.errstate(over="ignore"):
+        mean = float(f.sum()) / len(f)
     if not math.isfinite(mean):
         return False
     away = f - mean
-    return math.sqrt(float(away @ away) / len(f)) <= atol + tol * abs(mean)
+    with np.errstate(over="ignore"):  # a huge penalty is far from converged
+        square = float(away @ away)
+    return math.sqrt(square / len(f)) <= atol + tol * abs(mean)
 
 
 def reuse_config(
-    metric: str, schedule: Any, guard: str, elites: int, pick: str, **more: Any
+    metric: str,
+    schedule: Any,
+    guard: str,
+    elites: int,
+    pick: str,
+    feasible: str | None,
+    config: ModelConfig | None,
 ) -> ReuseConfig:
     """Settings of reuse from the words of `minimize`."""
-    from bers.reuse.schedule import schedule_named
-    from bers.trust.rules import rule_named
-
-    rule_named(metric)
     if elites < 1:
         raise ConfigError(f"elites must be at least 1; got {elites}.")
-    base = ReuseConfig()
-    return replace(
-        base, rule=metric, schedule=schedule_named(schedule), guard=guard, elites=elites,
-        pick=pick, **more,
-    )  # fmt: skip
+    return ReuseConfig(
+        rule=rule_on(metric, feasible),
+        schedule=schedule_named(schedule),
+        guard=guard,  # pyright: ignore[reportArgumentType]
+        elites=elites,
+        pick=pick,  # pyright: ignore[reportArgumentType]
+        model=config or ModelConfig(),
+    )

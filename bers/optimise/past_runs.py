@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
 from bers.data.storage import load
-from bers.data.transforms import Chain, Log1p, LogGap, RankNormal, Sqrt, Transform
+from bers.data.transforms import Chain, Log1p, LogGap, RankNormal, Sqrt, Transform, undo
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.text import printable
 
@@ -53,10 +54,10 @@ def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrat
         given, Mapping | Sequence
     ):
         raise DataError(f"sources must be a list of past runs; got {type(given).__name__}.")
-    if isinstance(given, Mapping) and "x" in given:
+    if isinstance(given, Mapping) and {"x", "fun"} <= set(given):
         raise DataError("sources must be a list of past runs; got one result. Put it in [ ].")
     named = given.items() if isinstance(given, Mapping) else enumerate(given)
-    sources = [_source(one, key) for key, one in named]
+    sources = [_source(one, key, len(low)) for key, one in named]
     for source in sources:
         if source.dim != len(low):
             raise DataError(
@@ -76,7 +77,7 @@ def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrat
     return sources
 
 
-def _source(one: Any, key: str | int) -> Demonstrations:
+def _source(one: Any, key: str | int, D: int) -> Demonstrations:
     name = key if isinstance(key, str) else f"run {key}"
     if isinstance(one, str | os.PathLike):
         found = load(one)
@@ -84,21 +85,21 @@ def _source(one: Any, key: str | int) -> Demonstrations:
     if isinstance(one, Demonstrations | Source):
         return _in_own_units(one, name if isinstance(key, str) else one.name)
     if isinstance(one, Mapping):  # an OptimizeResult is one
-        return _of_result(one, name)
+        return _of_result(one, name, D)
     if isinstance(one, tuple | list) and len(one) == 2:
-        return _finite(one[0], one[1], name)
+        return _finite(one[0], one[1], name, D)
     raise DataError(
         f"'{printable(name)}' must be (X, y), demonstrations, a file or an earlier result; "
         f"got {type(one).__name__}."
     )
 
 
-def _of_result(result: Mapping[str, Any], name: str) -> Demonstrations:
+def _of_result(result: Mapping[str, Any], name: str, D: int) -> Demonstrations:
     for x, y in (("x_all", "fun_all"), ("population", "population_energies")):
         if x in result and y in result:
-            return _finite(result[x], result[y], name)
+            return _finite(result[x], result[y], name, D)
     if "x" in result and "fun" in result:
-        return _finite(np.atleast_2d(result["x"]), np.atleast_1d(result["fun"]), name)
+        return _finite([result["x"]], [result["fun"]], name, D)
     raise DataError(
         f"'{printable(name)}' is a mapping without x and fun; give a result, or (X, y)."
     )
@@ -109,21 +110,28 @@ def _in_own_units(source: Any, name: str) -> Demonstrations:
         return Demonstrations(source.x, source.original_y, name, x_names=source.x_names)
     blocks = list(source.blocks())
     x = np.concatenate([np.zeros((0, source.dim)), *(block for block, _ in blocks)])
-    return Demonstrations(x, np.concatenate([np.zeros(0), *(y for _, y in blocks)]), name)
+    y = np.concatenate([np.zeros(0), *(y for _, y in blocks)])
+    return Demonstrations(x, undo(getattr(source, "transforms", ()), y), name)
 
 
-def _finite(x: Any, y: Any, name: str) -> Demonstrations:
+def _finite(x: Any, y: Any, name: str, D: int) -> Demonstrations:
     """Rows whose value is a number; a run in which some evaluations failed is still a run."""
-    x, y = np.atleast_2d(np.asarray(x, np.float64)), np.asarray(y, np.float64).ravel()
-    if len(x) != len(y):
+    try:
+        x, y = np.asarray(x, np.float64), np.asarray(y, np.float64).ravel()
+    except (ValueError, TypeError) as error:
+        raise DataError(f"'{printable(name)}' must hold numbers: {error}.") from error
+    if x.size == 0 or (x.ndim == 1 and D == 1):
+        x = x.reshape(len(y), D)
+    if x.ndim != 2 or len(x) != len(y):
         raise DataError(
-            f"'{printable(name)}' has {len(x)} points but {len(y)} values; give one each."
+            f"'{printable(name)}' has points of shape {x.shape} and {len(y)} values; give one row "
+            "and one value each."
         )
-    fine = np.isfinite(y)
+    fine = usable(y)
     if not fine.all():
         warnings.warn(
-            f"'{printable(name)}': {int(np.sum(~fine))} of {len(y)} values are not finite; "
-            "these rows are left out.",
+            f"'{printable(name)}': {int(np.sum(~fine))} of {len(y)} values are not finite or "
+            "beyond 1e150; these rows are left out.",
             DataWarning,
             stacklevel=5,
         )

@@ -33,17 +33,17 @@ _STREAMS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 def save(o: Any, path: str | os.PathLike[str]) -> None:
     """Write the run that the optimizer `o` has come to."""
     told = list(o._told.items())
-    D = len(o.low)
+    D, N = len(o.low), len(o.runs)
     arrays = {
         "low": o.low,
         "high": o.high,
         "first": o._first,
         "x": np.concatenate([np.zeros((0, D)), *o._x]),
         "y": np.concatenate([np.zeros(0), *o._y]),
-        "told.x": np.array([np.frombuffer(key) for key, _ in told]).reshape(-1, D),
+        "told.x": np.array([np.frombuffer(key) for key, _ in told]).reshape(len(told), D),
         "told.y": np.array([value for _, value in told], np.float64),
-        "weight_history": np.array(o.weight_history).reshape(-1, len(o.runs)),
-        "use_history": np.array(o.use_history, np.int64).reshape(-1, len(o.runs)),
+        "weight_history": np.reshape(o.weight_history, (len(o.weight_history), N)),
+        "use_history": np.reshape(o.use_history, (len(o.use_history), N)).astype(np.int64),
     }
     for i, run in enumerate(o.runs):
         arrays |= {f"run.{i}.x": run.x, f"run.{i}.y": run.y}
@@ -52,7 +52,7 @@ def save(o: Any, path: str | os.PathLike[str]) -> None:
         "names": [run.name for run in o.runs],
         "transform": None if o.transform is None else o.transform.to_dict(),
         "nit": o.nit,
-        "streams": [_plain(state) for state in o._states],
+        "streams": o._states,
     }
     if o.agents is not None:
         arrays |= {"agents.x": o.agents.x, "agents.f": o.agents.f}
@@ -66,7 +66,7 @@ def save(o: Any, path: str | os.PathLike[str]) -> None:
         more, settings = _reuse_parts(o.reuse)
         arrays |= more
         about["reuse"] = settings
-    write_sealed(path, _FORMAT, arrays, about)
+    write_sealed(path, _FORMAT, arrays, _plain(about))
 
 
 def load(o: Any, path: str | os.PathLike[str]) -> None:
@@ -180,10 +180,12 @@ def _reuse(
 
 
 def _plain(state: Any) -> Any:
-    """A generator's state as JSON; arrays of words become lists."""
+    """Settings or a generator's state as JSON; NumPy's numbers and arrays become plain ones."""
     if isinstance(state, dict):
         return {key: _plain(value) for key, value in state.items()}
-    return [int(word) for word in state] if isinstance(state, np.ndarray) else state
+    if isinstance(state, list | tuple):
+        return [_plain(value) for value in state]
+    return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
 
 
 def _stream(state: dict[str, Any]) -> np.random.Generator:

@@ -22,8 +22,9 @@ class Claim:
     journal: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return asdict(self)
+        """As plain values; an infinite end of the interval is None, since JSON has no infinity."""
+        pair = self.interval and tuple(end if np.isfinite(end) else None for end in self.interval)
+        return asdict(self) | {"interval": pair}
 
 
 def ends(pair: Any) -> tuple[float, float] | None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from bers.errors import FileError
 from bers.report.claim import Claim, ends
-from bers.report.curves import Runs, log10_mean, number, read_runs
+from bers.report.curves import Runs, every_generation, log10_mean, number, read_runs
 from bers.report.static_claims import RIGHT, static_claims
 from bers.report.statistics import interquartile_mean, interval
 
@@ -55,7 +55,9 @@ def _growth(runs: Runs) -> Iterator[Claim]:
         f"evaluations until 1.0 on Rastrigin grow by less than 30% from {numbers[0]} to "
         f"{numbers[-1]} past runs, of which one is right",
         "BERS",
-        " / ".join(number(n, "{:.0f}") for n in needed) + f" evaluations, {ratio - 1:+.0%}",
+        " / ".join(number(n, "{:.0f}") for n in needed)
+        + " evaluations"
+        + (f", {ratio - 1:+.0%}" if np.isfinite(ratio) else ""),
         None,
         runs.trials,
         bool(ratio < 1.3),
@@ -66,8 +68,8 @@ def _growth(runs: Runs) -> Iterator[Claim]:
 def _paper_metric(runs: Runs) -> Iterator[Claim]:
     shares = {}
     for method in runs.values("method"):
-        _, a = runs.weights(panel="Rastrigin", method=method)
-        shares[method] = float(a.mean((0, 1))[2])
+        weights = every_generation(*runs.weights(panel="Rastrigin", method=method))
+        shares[method] = float(weights.mean((0, 1))[2])
     best = max(shares, key=lambda m: shares[m])
     yield Claim(
         "favours-sphere-tried",

@@ -81,6 +81,18 @@ def at(best: np.ndarray, generation: int) -> np.ndarray:
     return best[:, min(generation, best.shape[1] - 1)]
 
 
+def every_generation(g: np.ndarray, a: np.ndarray, last: int = 100) -> np.ndarray:
+    """Weights (trials, generations, sources) at each generation, by those recorded at some.
+
+    In between they stay what they were, so that a mean counts every generation once.
+
+    >>> every_generation(np.array([1, 2, 4]), np.array([[[0.1], [0.2], [0.4]]]), 5).ravel().tolist()
+    [0.1, 0.2, 0.2, 0.4, 0.4]
+    """
+    wanted = np.arange(1, last + 1)
+    return a[:, np.searchsorted(g, wanted, side="right") - 1]
+
+
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a Markdown table.
 

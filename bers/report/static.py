@@ -13,6 +13,7 @@ from bers.report.curves import (
     THRESHOLDS,
     Runs,
     at,
+    every_generation,
     log10_mean,
     number,
     read_runs,
@@ -21,10 +22,10 @@ from bers.report.curves import (
 )
 from bers.report.static_figures import draw_functions, draw_latent, draw_more
 from bers.report.statistics import (
-    Improvement,
     interquartile_mean,
     interval,
     probability_of_improvement,
+    spread,
     standard_error,
 )
 
@@ -32,10 +33,6 @@ from bers.report.statistics import (
 def _head(runs: Runs) -> list[str]:
     lost = f", {runs.failed} failed and left out" if runs.failed else ""
     return [f"{runs.trials} trials{lost}."]
-
-
-def _chance(better: Improvement) -> str:
-    return f"{better.value:.2f} ({span(better[1:], '{:.2f}')})"
 
 
 def static_tables(folder: Path) -> str:
@@ -61,7 +58,7 @@ def static_tables(folder: Path) -> str:
                     span(interval(needed), "{:.0f}"),
                     f"{int(np.isfinite(needed).sum())} of {len(needed)}",
                     f"{number(float(best.mean()))} ± {number(standard_error(best), '{:.1g}')}",
-                    f"{np.std(np.log10(np.maximum(best, 1e-12)), ddof=1):.2f}",
+                    number(spread(np.log10(np.maximum(best, 1e-12))), "{:.2f}"),
                     ""
                     if method == "BERS"
                     else f"{better.value:.2f} ({span(better[1:], '{:.2f}')})",
@@ -148,11 +145,10 @@ def paper_metric_tables(folder: Path) -> str:
         g, a = runs.weights(panel="Rastrigin", method=method)
         sizes = np.mean([r["rows"] for r in runs.pick(method=method)], axis=0)
         best = at(runs.best(panel="Rastrigin", method=method), 100)
+        mean = every_generation(g, a).mean((0, 1))
         shares = [" : ".join(f"{w:.2f}" for w in a[:, g == m].mean((0, 1))) for m in (4, 48, 100)]
-        mean = " : ".join(f"{w:.2f}" for w in a.mean((0, 1)))
-        rows.append(
-            [method, ", ".join(f"{n:,.0f}" for n in sizes), *shares, mean, number(best.mean())]
-        )
+        shares.append(" : ".join(f"{w:.2f}" for w in mean))
+        rows.append([method, ", ".join(f"{n:,.0f}" for n in sizes), *shares, number(best.mean())])
     heads = ["variant", "rows", "generation 4", "48", "100", "all", "best at 100"]
     note = "Weights are Rosenbrock : Ackley : Sphere."
     return "\n".join([*_head(runs), note, "", *table(heads, rows), ""])

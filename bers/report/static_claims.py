@@ -9,8 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from bers.report.claim import Claim, ends
-from bers.report.curves import Runs, at, number
-from bers.report.statistics import interquartile_mean, interval, probability_of_improvement
+from bers.report.curves import Runs, at, every_generation, number
+from bers.report.statistics import (
+    interquartile_mean,
+    interval,
+    probability_of_improvement,
+    spread,
+)
 
 _TARGETS = {"Rosenbrock": "S1", "Ackley": "S2", "Sphere": "S3", "Rastrigin": "S3"}
 """Each target with the source that suits it best."""
@@ -58,7 +63,7 @@ def _gap(runs: Runs, target: str, who: str, method: str) -> Claim:
         f"{number(ours, '{:.0f}')} evaluations, the expert {number(expert, '{:.0f}')}",
         ends(interval(runs.evaluations(target, method=method))),
         runs.trials,
-        bool(ours <= _SMALL * expert),
+        bool(np.isfinite(ours) and ours <= _SMALL * expert),
         runs.folder,
     )
 
@@ -96,7 +101,7 @@ def _ahead_of_ucb(runs: Runs, target: str, who: str, method: str) -> Claim:
 
 
 def _spread(runs: Runs, target: str, method: str) -> float:
-    return float(np.std(at(runs.best(panel=target, method=method), 100), ddof=1))
+    return spread(at(runs.best(panel=target, method=method), 100))
 
 
 def _less_variable(runs: Runs, target: str, who: str, method: str) -> Claim:
@@ -115,8 +120,8 @@ def _less_variable(runs: Runs, target: str, who: str, method: str) -> Claim:
 
 
 def _favours_sphere(runs: Runs, who: str, method: str) -> Claim:
-    g, a = runs.weights(panel="Rastrigin", method=method)
-    means = a[:, g <= 100].mean(axis=1)
+    weights = every_generation(*runs.weights(panel="Rastrigin", method=method))
+    means = weights.mean(axis=1)
     total = means.mean(axis=0)
     return Claim(
         _id("favours-sphere", who),
@@ -218,7 +223,7 @@ def _best_expert(runs: Runs, target: str) -> Claim:
         f"{number(ours, '{:.0f}')} against {number(experts[best], '{:.0f}')} of {best}",
         ends(interval(runs.evaluations(target, method="BERS"))),
         runs.trials,
-        bool(ours <= allowed * experts[best]),
+        bool(np.isfinite(ours) and ours <= allowed * experts[best]),
         runs.folder,
     )
 

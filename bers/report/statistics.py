@@ -64,6 +64,15 @@ def standard_error(values: ArrayLike) -> float:
     return float(found.std(ddof=1) / math.sqrt(len(found)))
 
 
+def spread(values: ArrayLike) -> float:
+    """Standard deviation over trials; nan with one value, or if a value is infinite.
+
+    >>> spread([1, 2, 3])
+    1.0
+    """
+    return standard_error(values) * math.sqrt(len(_scores(values)))
+
+
 def interval(
     values: ArrayLike,
     statistic: Callable[[Any], float] = interquartile_mean,

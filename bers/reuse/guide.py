@@ -46,13 +46,13 @@ class Guide:
     a: Float64[np.ndarray, " N"]
     p_m: float
     """Chance to reuse at all; what `a` is short of one lowers it further."""
-    points: Sequence[Float64[np.ndarray, "k D"]]
+    points: Sequence[Float64[np.ndarray, "_ D"]]
     """Of every source, the points it can hand over."""
-    values: Sequence[Float64[np.ndarray, " k"]] | None = None
+    values: Sequence[Float64[np.ndarray, " _"]] | None = None
     """Their values on the target, as far as known. With them, a point is tried before it is
     trusted, and used only where it is better than what it replaces; None: used blindly (paper)."""
     guard: Guard | None = None
-    open: Sequence[Int[np.ndarray, " some"]] | None = None
+    open: Sequence[Int[np.ndarray, " _"]] | None = None
     """Which of the points may be drawn; None: all."""
 
     @property
@@ -72,7 +72,8 @@ class Guide:
         sources = np.where(counts[sources] > 0, sources, -1)
         which = (v * counts[sources]).astype(np.intp)
         if self.open is not None:
-            which = np.array([self.open[i][k] for i, k in zip(sources, which, strict=True)])
+            pairs = zip(sources, which, strict=True)
+            which = np.array([self.open[i][k] if i >= 0 else 0 for i, k in pairs], np.intp)
         points = np.zeros((n, self.points[0].shape[1]))
         values = np.full(n, -np.inf)
         for j in np.flatnonzero(sources >= 0):

@@ -7,6 +7,8 @@ Enters: m, counted from 1. Leaves: a number in [0, 1]. The guide lowers it furth
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from bers.errors import ConfigError
 
 Schedule = Callable[[int], float]
@@ -82,8 +84,10 @@ def schedule_named(what: "Schedule | float | str") -> Schedule:
             f"there is no schedule {what!r}. Give a number for a constant chance, "
             '"paper" for 0.99^m, or one of bers.reuse.schedule.'
         )
-    if isinstance(what, int | float):
-        return Constant(what)
+    if isinstance(what, int | float | np.integer | np.floating):
+        return Constant(float(what))
+    if not callable(what):
+        raise ConfigError(f"schedule must be a number, a name or callable; got {what!r}.")
     return what
 
 

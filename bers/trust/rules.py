@@ -172,10 +172,13 @@ def rule_named(name: str) -> Rule:
     """
     if name in RULES:
         return RULES[name]
+    metric = name.removesuffix("+nobody")
+    if metric in METRICS:
+        return partial(by_program, metric=metric, nobody=True)  # pyright: ignore
     start, _, number = name.partition(":")
     if start == "single" and number.isdigit():
         return partial(one, source=int(number))
-    known = ", ".join([*RULES, "single:0"])
+    known = ", ".join([*RULES, "single:0", "weights+nobody"])
     raise ConfigError(f"there is no rule {name!r}. Known: {known}.")
 
 
@@ -189,6 +192,25 @@ def undetermined_note(target_rows: int) -> str:
     return (
         f"{who}, so nothing tells the sources apart: their weights are equal. Collect data first."
     )
+
+
+def rule_on(metric: str, feasible: str | None) -> str:
+    """The name of a rule on a feasible set; None leaves it as the rule has it.
+
+    >>> rule_on("function", "at_most_one"), rule_on("odds", None)
+    ('function+nobody', 'odds')
+    """
+    rule_named(metric)
+    if feasible is None:
+        return metric
+    if feasible not in ("simplex", "at_most_one"):
+        raise ConfigError(f'feasible must be "simplex" or "at_most_one"; got {feasible!r}.')
+    if metric not in METRICS:
+        raise ConfigError(
+            f"feasible is for the metrics of the quadratic program ({', '.join(METRICS)}); "
+            f"got metric={metric!r}. Leave it out."
+        )
+    return metric if feasible == "simplex" else f"{metric}+nobody"
 
 
 def is_blind(name: str) -> bool:

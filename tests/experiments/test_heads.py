@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bers.experiments.heads import HeadsConfig, study
 from bers.experiments.demonstrations import demonstrate
+from bers.experiments.heads import HeadsConfig, study
 from bers.model.config import ModelConfig
 from bers.problems.functions import RASTRIGIN, SOURCES, SPHERE
 

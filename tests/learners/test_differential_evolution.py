@@ -126,37 +126,40 @@ def test_a_trial_is_base_plus_a_difference_where_it_crosses(updating):
         np.testing.assert_array_equal(seen.x[j], np.where(chosen.cross[j], mutant, x[j]))
 
 
-def winners_only(updating):
+def winners_only(updating, seed, NP):
     """One generation in which every trial wins: agents before, plan, what was seen, after."""
     value = iter(range(0, -100, -1))
     de = learner(
-        lambda x: np.array([next(value) for _ in x], float), population=4, updating=updating
+        lambda x: np.array([next(value) for _ in x], float), population=NP, updating=updating
     )
-    rng = np.random.default_rng(1)
+    rng = np.random.default_rng(seed)
     agents, chosen = de.start(rng), plan(rng, 3, config=de.config)
     return agents, chosen, *reversed(de.generation(agents, chosen, None))
 
 
-def test_in_place_the_second_agent_sees_what_became_of_the_first():
-    agents, chosen, seen, after = winners_only("immediate")
-    x = agents.x.copy()
-    for j in range(4):  # with four agents every trial uses all others
-        a, b, c = chosen.others[:, j]
-        mutant = np.clip(x[a] + 0.5 * (x[b] - x[c]), -4, 4)
-        x[j] = np.where(chosen.cross[j], mutant, x[j])
-        np.testing.assert_array_equal(seen.x[j], x[j])
-    np.testing.assert_array_equal(after.x, seen.x)
+@pytest.mark.parametrize("NP", [4, 12])
+def test_in_place_the_second_agent_sees_what_became_of_the_first(NP):
+    for seed in range(20):
+        agents, chosen, seen, after = winners_only("immediate", seed, NP)
+        x = agents.x.copy()
+        for j in range(NP):
+            a, b, c = chosen.others[:, j]
+            mutant = np.clip(x[a] + 0.5 * (x[b] - x[c]), -4, 4)
+            x[j] = np.where(chosen.cross[j], mutant, x[j])
+            np.testing.assert_array_equal(seen.x[j], x[j])
+        np.testing.assert_array_equal(after.x, seen.x)
 
 
-def test_deferred_trials_are_all_made_of_the_old_agents():
-    agents, chosen, seen, after = winners_only("deferred")
+@pytest.mark.parametrize("NP", [4, 12])
+def test_deferred_trials_are_all_made_of_the_old_agents(NP):
+    agents, chosen, seen, after = winners_only("deferred", 1, NP)
     x = agents.x
-    for j in range(4):
+    for j in range(NP):
         a, b, c = chosen.others[:, j]
         mutant = np.clip(x[a] + 0.5 * (x[b] - x[c]), -4, 4)
         np.testing.assert_array_equal(seen.x[j], np.where(chosen.cross[j], mutant, x[j]))
     np.testing.assert_array_equal(after.x, seen.x)
-    assert (winners_only("immediate")[2].x[1:] != seen.x[1:]).any()
+    assert (winners_only("immediate", 1, NP)[2].x[1:] != seen.x[1:]).any()
 
 
 @BOTH
@@ -288,7 +291,7 @@ def test_a_known_point_is_used_only_where_it_is_better_than_what_it_replaces(upd
     de = learner(lambda x: np.full(len(x), np.inf), population=8, updating=updating)
     x, f = np.random.default_rng(0).uniform(-1, 1, (8, 3)), np.arange(8.0)
     chosen = plan(np.random.default_rng(1), 3, config=de.config)
-    for value in (-1.0, 3.0, 3.5, 8.0, np.inf):
+    for value in (-1.0, *f, 3.5, 8.0, np.inf):  # a tie is not better
         drawn = drawn_at(list(range(8)), np.full((8, 3), 2.0), value, which=0)
         _, seen = de.generation(Population(x, f), chosen, drawn)
         better = value < f[chosen.others[0]]
@@ -363,6 +366,38 @@ def test_one_agent_and_all_agents_have_the_same_trials():
     np.testing.assert_array_equal(plain[[1, 2, 4, 5, 7]], points[[1, 2, 4, 5, 7]])
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_in_place_with_a_guide_against_a_plain_loop(seed):
+    """Points that are unknown, better, worse, blind or not drawn, all mixed, agents changing."""
+    rng = np.random.default_rng(seed)
+    de = learner(population=8)
+    x = rng.uniform(-4, 4, (8, 3))
+    f = SPHERE(x)
+    chosen = plan(rng, 3, config=de.config)
+    three = rng.uniform(-3, -1, (3, 3))
+    which = rng.integers(-1, 3, 8)
+    values = np.array([np.nan, SPHERE(three[1]), np.nan])[which]
+    drawn = drawn_at(list(range(8)), three[which], values, np.where(which < 0, -1, 0), which)
+    after, seen = de.generation(Population(x, f), chosen, drawn)
+    x, f, known = x.copy(), f.copy(), {1: SPHERE(three[1])}
+    for j in range(8):
+        a, b, c = chosen.others[:, j]
+        k, base = int(which[j]), x[a]
+        source = tried = -1
+        if k >= 0 and k in known and known[k] < f[a]:
+            base, source = three[k], 0
+        mutant = np.clip(base + 0.5 * (x[b] - x[c]), -4, 4)
+        trial = np.where(chosen.cross[j], mutant, x[j])
+        if k >= 0 and k not in known:
+            trial, source, tried = three[k], 0, k
+            known[k] = SPHERE(trial)
+        np.testing.assert_allclose(seen.x[j], trial, rtol=0, atol=1e-14)
+        assert (seen.sources[j], seen.tried[j]) == (source, tried)
+        if SPHERE(trial) <= f[j]:
+            x[j], f[j] = trial, SPHERE(trial)
+    np.testing.assert_allclose(after.x, x, rtol=0, atol=1e-14)
+
+
 def test_points_that_help_do_help():
     points = [np.full((1, 3), -2.0) + 0.01]
     values = [np.full(1, np.nan)]
@@ -386,13 +421,21 @@ def test_points_that_help_do_help():
         ({"differential_weight": np.nan}, "differential_weight=.*got nan"),
         ({"differential_weight": (1.0, 0.5)}, r"or a pair \(low, high\); got \(1.0, 0.5\)"),
         ({"differential_weight": (0.5, 0.6, 0.7)}, r"or a pair \(low, high\); got"),
-        ({"updating": "later"}, "must be \"immediate\" or \"deferred\"; got 'later'"),
+        ({"updating": "later"}, 'must be "immediate" or "deferred"; got \'later\''),
     ],
 )
 def test_bad_settings_are_named(settings, message):
     made = object.__new__(DEConfig)  # past the types that are checked in tests alone
     made.__dict__.update(vars(DEConfig()) | settings)
     with pytest.raises(ConfigError, match=message):
+        made.__post_init__()
+
+
+@pytest.mark.parametrize("F", [(0.5,), (), [0.2, 0.8]])
+def test_a_pair_of_weights_is_a_pair_or_refused(F):
+    made = object.__new__(DEConfig)
+    made.__dict__.update(vars(DEConfig()) | {"differential_weight": F})
+    with pytest.raises(ConfigError, match="differential_weight"):
         made.__post_init__()
 
 

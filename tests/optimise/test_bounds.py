@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from optimise_helpers import D, HIGH, LOW
+from optimise_helpers import HIGH, LOW, D
 from scipy.optimize import Bounds, OptimizeResult
 
 from bers.errors import ConfigError

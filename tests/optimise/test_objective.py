@@ -69,7 +69,10 @@ def test_a_function_may_change_the_point_it_gets():
         x *= 0
         return 1.0
 
-    for objective in (Objective(fun), Objective(lambda x: fun(x[0]) + np.zeros(3), vectorized=True)):
+    for objective in (
+        Objective(fun),
+        Objective(lambda x: fun(x[0]) + np.zeros(3), vectorized=True),
+    ):
         points = POINTS.copy()
         objective(points)
         np.testing.assert_array_equal(points, POINTS)

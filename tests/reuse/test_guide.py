@@ -95,6 +95,12 @@ def test_a_source_with_nothing_open_is_not_drawn():
     assert set(drawn.sources) == {-1, 1, 2}
 
 
+def test_the_last_source_may_have_nothing_open():
+    which = [np.array([3, 0]), np.array([0]), np.zeros(0, int)]
+    drawn = guide([0.4, 0.2, 0.4], 0.9, open=which).draw(500)
+    assert set(drawn.sources) == {-1, 0, 1}
+
+
 def test_the_guard_has_the_last_word():
     guard = Guard(np.array([0.0, 1e6, 1.0, 10.0]), np.array([1e6, 0.0, 1.0, 10.0]))
     drawn = guide([0.4, 0.4, 0.2], 0.5, guard=guard).draw(STEPS)

@@ -13,6 +13,7 @@ from bers.trust.rules import (
     is_blind,
     log_predictive,
     rule_named,
+    rule_on,
     ucb,
     weigh,
 )
@@ -238,6 +239,28 @@ def test_a_single_source_whatever_the_data_say(goals):
 def test_unknown_rules_are_refused_and_the_known_listed(name):
     with pytest.raises(ConfigError, match=f"there is no rule '{name}'. Known: odds, weights.*ucb"):
         rule_named(name)
+
+
+def test_any_metric_may_allow_nobody(goals):
+    w = _weights(N=1)
+    known = goals(-w[0], w).known
+    for metric in ("weights", "function", "centred", "shape", "affine"):
+        name = rule_on(metric, "at_most_one")
+        assert name == f"{metric}+nobody"
+        assert weigh(known, name).tolist() == [0.0]  # the only source is a flipped copy
+        assert rule_on(metric, "simplex") == rule_on(metric, None) == metric
+    right = goals(w[0], w).known
+    assert weigh(right, "function+nobody")[0] > 0.9
+
+
+def test_a_feasible_set_is_for_metrics_only():
+    assert rule_on("ucb", None) == "ucb"
+    with pytest.raises(ConfigError, match='feasible must be "simplex" or "at_most_one"; got'):
+        rule_on("shape", "ball")
+    with pytest.raises(ConfigError, match="feasible is for the metrics .* got metric='odds'"):
+        rule_on("odds", "simplex")
+    with pytest.raises(ConfigError, match="there is no rule 'shapes'"):
+        rule_on("shapes", "simplex")
 
 
 def test_a_rule_of_ones_own(goals):
