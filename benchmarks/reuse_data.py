@@ -44,5 +44,5 @@ def recorded(*, generations: int = GENERATIONS, batches: int = _BATCHES, **how: 
     for _ in range(generations):
         agents, news = learner.iterate(rng, agents, reuse.guide())
         seen.append(news)
-        reuse = after(reuse, news)
+        reuse = after(reuse, news, start=not len(reuse.y))
     return Recorded(start, tuple(seen))

@@ -81,7 +81,7 @@ def ours(**how: object) -> Callable[[], object]:
         if news is None:
             reuse, left = run.start, iter(run.seen)
             news = next(left)
-        reuse = after(reuse, news)
+        reuse = after(reuse, news, start=not len(reuse.y))
 
     return call
 

@@ -113,3 +113,23 @@ def test_the_page_of_weights_shows_the_stored_results():
     for years in ("every other", "first ten"):
         chosen = [r for r in records["grunfeld"] if (r["years"], r["rule"]) == (years, "odds")]
         assert sum(r["error"] < r["equal"] for r in chosen) >= 8, years
+
+
+def test_the_page_of_past_runs_shows_the_stored_results():
+    from bers.report.claims import claims
+    from bers.report.static import static_tables
+
+    stored, page = ROOT / "reproductions" / "static", (ROOT / "docs" / "static.md").read_text()
+    tables = static_tables(stored)
+    assert tables == (stored / "tables.md").read_text()
+    assert tables.strip() in page
+    for picture in ("functions.png", "more-methods.png"):
+        assert (ROOT / "docs" / picture).read_bytes() == (stored / picture).read_bytes()
+    # what the page says in words
+    found = {claim.id: claim for claim in claims(ROOT / "reproductions")}
+    assert all(claim.trials == 20 for claim in found.values() if claim.journal.endswith("static"))
+    for target in ("rosenbrock", "ackley", "sphere", "rastrigin"):
+        assert found[f"best-expert-{target}"].holds
+        assert found[f"ahead-of-ucb-{target}"].holds
+    assert not found["favours-sphere-paper"].holds
+    assert found["favours-sphere-default"].holds

@@ -46,7 +46,7 @@ class LogGap:
         """Least label and unit of these labels; where half of them are the least, the mean gap."""
         y = np.asarray(y, np.float64)
         if y.size == 0 or y.max() - y.min() < TINY:
-            return replace(self, least=float(y[0]) if y.size else 0.0, unit=1.0)
+            return replace(self, least=float(y.min()) if y.size else 0.0, unit=1.0)
         least = float(y.min())
         unit = float(np.median(y) - least)
         return replace(self, least=least, unit=unit if unit > TINY else float(np.mean(y - least)))

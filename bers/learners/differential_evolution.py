@@ -69,8 +69,13 @@ class Population:
     f: Float64[np.ndarray, " NP"]
     camps: Camps | None = None
     """None before sources are used, and after the contest."""
-    met: bool = False
-    """Whether a contest of camps has begun, which happens once."""
+    contest: Literal["not yet", "open", "won", "lost"] = "not yet"
+    """How the one contest of camps stands, seen from the agents that use sources."""
+
+    @property
+    def to_beat(self) -> Float64[np.ndarray, " NP"]:
+        """What a source's point must be better than to take an agent's place. [Eq. try_first]"""
+        return self.f if self.contest != "lost" else np.full_like(self.f, self.f.min())
 
 
 @dataclass(frozen=True)
@@ -157,12 +162,12 @@ class DifferentialEvolution:
         """
         in_place = self.config.updating == "immediate"
         x, f, seen = (self._one_by_one if in_place else self._at_once)(agents, chosen, drawn)
-        return self._judged(Population(x, f, agents.camps, agents.met)), seen
+        return self._judged(Population(x, f, agents.camps, agents.contest)), seen
 
     def _at_once(
         self, agents: Population, chosen: Plan, drawn: Drawn | None
     ) -> tuple[np.ndarray, np.ndarray, Experience]:
-        tried, sources, which = self.trial(agents.x, agents.f, chosen, drawn, slice(None))
+        tried, sources, which = self.trial(agents.x, agents.to_beat, chosen, drawn, slice(None))
         values = self.evaluate(tried)
         n = len(values)
         better = values <= agents.f[:n]
@@ -176,15 +181,17 @@ class DifferentialEvolution:
     ) -> tuple[np.ndarray, np.ndarray, Experience]:
         """Trials are made for all at once, and made again where an agent in them has changed."""
         x, f = agents.x.copy(), agents.f.copy()
-        NP = len(x)
-        tried, sources, which = self.trial(x, f, chosen, drawn, slice(None))
+        NP, to_beat = len(x), agents.to_beat
+        tried, sources, which = self.trial(x, to_beat, chosen, drawn, slice(None))
         stale = [False] * NP if drawn is None else drawn.reused.tolist()
         now, values, parents = f.tolist(), [], chosen.others.T.tolist()
         changed = [False] * NP
         evaluate = getattr(self.evaluate, "one", None) or self._one
         for j, (a, b, c) in enumerate(parents):
             if stale[j] or changed[a] or changed[b] or changed[c]:
-                tried[j], source, itself = self.trial(x, f, chosen, drawn, j)
+                if drawn is not None:
+                    to_beat = Population(x, f, None, agents.contest).to_beat
+                tried[j], source, itself = self.trial(x, to_beat, chosen, drawn, j)
                 if drawn is not None:
                     sources[j], which[j] = source, itself  # pyright: ignore[reportIndexIssue]
             value = evaluate(tried[j])
@@ -206,22 +213,23 @@ class DifferentialEvolution:
     def trial(
         self,
         x: Float64[np.ndarray, "NP D"],
-        f: Float64[np.ndarray, " NP"],
+        to_beat: Float64[np.ndarray, " NP"],
         chosen: Plan,
         drawn: Drawn | None,
-        agent: int | slice,
+        agent: int | np.integer | slice,
     ) -> tuple[Float64[np.ndarray, "... D"], object, object]:
         """The trial point of one agent or of several; the source used, and the point if tried.
 
         Where a source's point was drawn, it takes the place of the first of the three others if
-        it is better; if its value is not known yet, it is the trial itself. [Eq. try_first]
+        it is better than what that one has `to_beat`; if its value is not known yet, it is the
+        trial itself. [Eq. try_first]
         """
         a, b, c = chosen.others[:, agent]
         # take is the faster way to many rows, plain indexing to one
-        at = x.__getitem__ if isinstance(agent, int) else partial(x.take, axis=0)
+        at = x.__getitem__ if isinstance(agent, int | np.integer) else partial(x.take, axis=0)
         base, sources, itself, which = at(a), -1, False, -1
         if drawn is not None:
-            reused = drawn.reused[agent] & (drawn.values[agent] < f[a])
+            reused = drawn.reused[agent] & (drawn.values[agent] < to_beat[a])
             itself = _first_to_try(drawn, agent)
             base = np.where(np.expand_dims(reused, -1), drawn.points[agent], base)
             sources = np.where(reused | itself, drawn.sources[agent], -1)
@@ -238,11 +246,11 @@ class DifferentialEvolution:
 
     def in_camps(self, agents: Population, guide: Guide | None) -> Population:
         """Divide the agents when sources that are tried first begin to be used much."""
-        if agents.met or guide is None or guide.values is None:
+        if agents.contest != "not yet" or guide is None or guide.values is None:
             return agents
         if not worth_dividing(guide.share, self.config.population):
             return agents
-        return replace(agents, camps=divided(guide.rng, len(agents.f)), met=True)
+        return replace(agents, camps=divided(guide.rng, len(agents.f)), contest="open")
 
     def _judged(self, agents: Population) -> Population:
         """The contest after a generation; when it is over, the losers are made anew."""
@@ -257,10 +265,10 @@ class DifferentialEvolution:
         x, f = agents.x.copy(), agents.f.copy()
         # the next trial of a loser, made from winners, replaces it in any case
         x[lost], f[lost] = np.resize(x[~lost], x[lost].shape), np.inf
-        return replace(agents, x=x, f=f, camps=camps)
+        return Population(x, f, camps, "won" if camps.won else "lost")
 
 
-def _first_to_try(drawn: Drawn, agent: int | slice) -> np.ndarray | np.bool_:
+def _first_to_try(drawn: Drawn, agent: int | np.integer | slice) -> np.ndarray | np.bool_:
     """Where a point's value is not known; of several agents with the same point, the first."""
     unknown = drawn.reused & np.isnan(drawn.values)
     if not isinstance(agent, slice):

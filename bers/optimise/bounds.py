@@ -36,8 +36,7 @@ def box(bounds: Any) -> tuple[Float64[np.ndarray, " D"], Float64[np.ndarray, " D
     if bad.any():
         j = int(np.argmax(bad))
         raise ConfigError(
-            f"bounds must be finite with low <= high, and not wider than a float can say; variable "
-            f"{j} has ({low[j]}, {high[j]})."
+            f"bounds must be finite with low <= high; variable {j} has ({low[j]}, {high[j]})."
         )
     return low.copy(), high.copy()
 
@@ -66,11 +65,13 @@ def first_points(
             values = np.array(values, np.float64)
         else:
             x = np.array(init, np.float64)
-        if x.shape != (NP, D) or not np.all(np.isfinite(x)):
+        if x.shape != (NP, D):
             raise ConfigError(
-                f"init must hold {NP} finite points of {D} variables; got shape {x.shape}. "
+                f"init must hold {NP} points of {D} variables; got shape {x.shape}. "
                 "Set population_size to the number of points."
             )
+        if not np.all(np.isfinite(x)):
+            raise ConfigError("init must hold finite points; some are not.")
         inside = np.clip(x, low, high)
         if values is not None and not np.array_equal(inside, x):
             raise ConfigError("the earlier result given as init= lies outside the bounds.")

@@ -7,6 +7,7 @@ all others. What a task hands over is the best it has found so far.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,15 @@ from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
 from bers.data.settings import whole
 from bers.data.transforms import Transform
-from bers.errors import ConfigError
+from bers.errors import ConfigError, ObjectiveError
 from bers.learners.base import Experience
 from bers.learners.differential_evolution import DEConfig, DifferentialEvolution, Population
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
 from bers.optimise.bounds import box, first_points
 from bers.optimise.objective import Map, Objective
-from bers.optimise.optimizer import check_tolerance, converged, pair_or_number
 from bers.optimise.past_runs import as_sources, transform_named
+from bers.optimise.settings import check_tolerance, converged, pair_or_number
 from bers.reuse.guard import Guard
 from bers.reuse.guide import Guide
 from bers.reuse.schedule import Schedule, schedule_named
@@ -171,19 +172,33 @@ def minimize_many(
     )
     p_m = schedule_named(schedule)
     names = unique([task.name for task in tasks] + [run.name for run in past_runs])
+    found = partial(_results, tasks, names)
     with progress.progress_bar("generations", maxiter, show=progress_bar) as advance:
         for m in range(1, maxiter + 1):
             shared.weigh(tasks)
             points = [task.best(elites) for task in tasks]
             points += [run.x[np.argsort(run.y)[:elites]].clip(low, high) for run in past_runs]
-            for k, task in enumerate(tasks):
-                if not task.done:
-                    _generation(task, k, points, m, p_m, guard, tol, atol)
+            try:
+                for k, task in enumerate(tasks):
+                    if not task.done:
+                        _generation(task, k, points, m, p_m, guard, tol, atol)
+            except ObjectiveError as error:
+                error.result = found()
+                raise
             advance(done=sum(bool(task.done) for task in tasks))
-            stop = callback is not None and callback([_result(t, k, names) for k, t in _all(tasks)])
-            if stop or all(task.done for task in tasks):
+            if callback is not None and _stops(callback, found()):
+                for task in tasks:
+                    task.done = task.done or "callback function requested stop early"
+            if all(task.done for task in tasks):
                 break
-    return [_result(task, k, names) for k, task in _all(tasks)]
+    return found()
+
+
+def _stops(callback: Callable[[list[OptimizeResult]], object], found: list[OptimizeResult]) -> bool:
+    try:
+        return bool(callback(found))
+    except StopIteration:
+        return True
 
 
 @dataclass
@@ -201,6 +216,8 @@ class _Shared:
         """One program per task, over all others."""
         rows = [task.rows() for task in tasks]
         every = [*rows, *self.past_runs]
+        if not any(one.n for one in every):
+            return  # nothing is known of any task yet
         if not is_blind(self.rule):
             if self.model is None:
                 self.model = fit(every, config=self.config, rng=self.rng, progress=False)
@@ -215,7 +232,8 @@ class _Shared:
                 known = Counts(counts, rows[k].n)
             else:
                 known = beliefs(self.model, rows[k], head=k, subset=_SUBSET)
-            task.a = weigh(known, self.rule, task.past)
+            if known.n and known.known.any():
+                task.a = weigh(known, self.rule, task.past)
             task.past = Past(task.past.pulls, task.past.gains, task.a)
             task.weight_history.append(task.a)
 
@@ -251,8 +269,8 @@ def _generation(
         task.done = "Optimization terminated successfully."
 
 
-def _all(tasks: list[_Task]) -> list[tuple[int, _Task]]:
-    return list(enumerate(tasks))
+def _results(tasks: list[_Task], names: list[str]) -> list[OptimizeResult]:
+    return [_result(task, k, names) for k, task in enumerate(tasks)]
 
 
 def _result(task: _Task, k: int, names: list[str]) -> OptimizeResult:
@@ -270,7 +288,7 @@ def _result(task: _Task, k: int, names: list[str]) -> OptimizeResult:
         population=task.agents.x.copy(),
         population_energies=task.agents.f.copy(),
         weights=dict(zip(others, task.a.tolist(), strict=True)),
-        weight_history=np.array(task.weight_history),
+        weight_history=np.reshape(task.weight_history, (len(task.weight_history), len(others))),
         sources_used=dict(zip(others, np.asarray(used).astype(int).tolist(), strict=True)),
         x_all=task.x,
         fun_all=task.y,

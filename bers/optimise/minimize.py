@@ -18,7 +18,8 @@ from bers.errors import BersWarning, ObjectiveError
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.objective import Map, Objective
-from bers.optimise.optimizer import Optimizer, check_tolerance, converged
+from bers.optimise.optimizer import Optimizer
+from bers.optimise.settings import check_tolerance, converged
 
 
 def minimize(

@@ -5,7 +5,6 @@ evaluate next, weights of the past runs, and a result in scipy's form. The same 
 `minimize`, which merely calls the function itself.
 """
 
-import math
 import os
 import warnings
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
-from bers.errors import ConfigError, DataError, DataWarning
+from bers.errors import DataError, DataWarning
 from bers.learners.base import Experience
 from bers.learners.differential_evolution import (
     DEConfig,
@@ -32,11 +31,9 @@ from bers.model.neural_linear import Model
 from bers.optimise.bounds import box, first_points
 from bers.optimise.past_runs import as_sources, transform_named
 from bers.optimise.saved import load, save
+from bers.optimise.settings import pair_or_number, reuse_config, two_streams
 from bers.reuse.guide import Drawn
-from bers.reuse.schedule import schedule_named
 from bers.trust.ranking import Ranking, rank_by, unique
-from bers.trust.rules import rule_on
-
 
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
 
@@ -298,74 +295,3 @@ class Optimizer:
 
     def _mapped(self, run: Any) -> Any:
         return run.transformed(self.transform) if self.transform is not None and run.n else run
-
-
-def two_streams(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
-    """The user's generator, and one for the use of sources.
-
-    The second draws nothing from the first, so that plain bits stay plain; only a legacy
-    RandomState, which cannot be split, has to give a number.
-
-    >>> [stream.integers(100) for stream in two_streams(0)]
-    [85, 83]
-    """
-    first = np.random.default_rng(rng)
-    try:
-        return first, first.spawn(1)[0]
-    except TypeError:
-        return first, np.random.default_rng(int(first.integers(2**62)))
-
-
-def pair_or_number(value: Any) -> Any:
-    """A pair as a tuple, in whatever form it comes; all else as it is.
-
-    >>> pair_or_number([0.5, 1.0]), pair_or_number(0.5)
-    ((0.5, 1.0), 0.5)
-    """
-    several = isinstance(value, list | tuple) or np.ndim(value) == 1
-    return tuple(float(end) for end in value) if several else value
-
-
-def check_tolerance(tol: float, atol: float) -> None:
-    """Refuse what is no number."""
-    for name, value in (("tol", tol), ("atol", atol)):
-        if np.isnan(value):
-            raise ConfigError(f"{name} must be a number; got {value!r}.")
-
-
-def converged(f: Float64[np.ndarray, " NP"], tol: float, atol: float) -> bool:
-    """scipy's test: the values' standard deviation is at most atol + tol |their mean|.
-
-    >>> converged(np.array([1.0, 1.001]), 0.01, 0.0), converged(np.array([1.0, 2.0]), 0.01, 0.0)
-    (True, False)
-    """
-    with np.errstate(over="ignore"):
-        mean = float(f.sum()) / len(f)
-    if not math.isfinite(mean):
-        return False
-    away = f - mean
-    with np.errstate(over="ignore"):  # a huge penalty is far from converged
-        square = float(away @ away)
-    return math.sqrt(square / len(f)) <= atol + tol * abs(mean)
-
-
-def reuse_config(
-    metric: str,
-    schedule: Any,
-    guard: str,
-    elites: int,
-    pick: str,
-    feasible: str | None,
-    config: ModelConfig | None,
-) -> ReuseConfig:
-    """Settings of reuse from the words of `minimize`."""
-    if elites < 1:
-        raise ConfigError(f"elites must be at least 1; got {elites}.")
-    return ReuseConfig(
-        rule=rule_on(metric, feasible),
-        schedule=schedule_named(schedule),
-        guard=guard,  # pyright: ignore[reportArgumentType]
-        elites=elites,
-        pick=pick,  # pyright: ignore[reportArgumentType]
-        model=config or ModelConfig(),
-    )

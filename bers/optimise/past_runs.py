@@ -46,7 +46,7 @@ def transform_named(what: str | Transform | None) -> Transform | None:
 def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrations]:
     """Past runs in the user's own units; labels are those of the function itself.
 
-    >>> runs = as_sources({"alice": ([[0.0], [2.0]], [1.0, 5.0])}, np.zeros(1), np.ones(1))
+    >>> runs = as_sources({"alice": ([[0.0], [1.0]], [1.0, 5.0])}, np.zeros(1), np.ones(1))
     >>> runs[0].name, runs[0].y.tolist()
     ('alice', [1.0, 5.0])
     """
@@ -122,10 +122,13 @@ def _finite(x: Any, y: Any, name: str, D: int) -> Demonstrations:
         raise DataError(f"'{printable(name)}' must hold numbers: {error}.") from error
     if x.size == 0 or (x.ndim == 1 and D == 1):
         x = x.reshape(len(y), D)
-    if x.ndim != 2 or len(x) != len(y):
+    if x.ndim == 2 and len(x) != len(y):
         raise DataError(
-            f"'{printable(name)}' has points of shape {x.shape} and {len(y)} values; give one row "
-            "and one value each."
+            f"'{printable(name)}' has {len(x)} points but {len(y)} values; give one each."
+        )
+    if x.ndim != 2:
+        raise DataError(
+            f"'{printable(name)}' must have points of shape (rows, {D}); got {x.shape}."
         )
     fine = usable(y)
     if not fine.all():

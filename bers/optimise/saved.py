@@ -56,7 +56,7 @@ def save(o: Any, path: str | os.PathLike[str]) -> None:
     }
     if o.agents is not None:
         arrays |= {"agents.x": o.agents.x, "agents.f": o.agents.f}
-        about["met"] = o.agents.met
+        about["contest"] = o.agents.contest
         if o.agents.camps is not None:
             arrays["camps.guided"] = o.agents.camps.guided
             about["camps"] = {
@@ -100,7 +100,7 @@ def _fill(o: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
     o.agents, o.reuse = None, None
     if "agents.x" in arrays:
         camps = Camps(arrays["camps.guided"], **about["camps"]) if "camps" in about else None
-        o.agents = Population(arrays["agents.x"], arrays["agents.f"], camps, about["met"])
+        o.agents = Population(arrays["agents.x"], arrays["agents.f"], camps, about["contest"])
     if "reuse" in about:
         sources = [o._mapped(run) for run in o.runs]
         o.reuse = _reuse(arrays, about["reuse"], sources, streams[1], o.transform)

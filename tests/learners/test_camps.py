@@ -125,7 +125,7 @@ def test_only_guided_agents_get_points_while_the_contest_is_open(updating):
     de, rng = learner(updating), np.random.default_rng(0)
     agents = de.start(rng)
     after, seen = de.iterate(rng, agents, guide_to([-2.0, -2.0]))
-    assert after.met
+    assert after.contest != "not yet"
     assert after.camps.guided.sum() == 6
     used = seen.sources >= 0
     assert used.any()
@@ -142,9 +142,10 @@ def test_without_values_with_few_points_or_without_a_guide_there_are_no_camps(up
     for guide in (None, blind, guide_to([0.0, 0.0], p_m=0.05)):
         after, _ = de.iterate(rng, agents, guide)
         assert after.camps is None
-        assert not after.met
+        assert after.contest == "not yet"
     small = learner(updating, NP=6)
-    assert not small.iterate(rng, small.start(rng), guide_to([0.0, 0.0]))[0].met
+    after, _ = small.iterate(rng, small.start(rng), guide_to([0.0, 0.0]))
+    assert after.contest == "not yet"
 
 
 def two_valleys(x):
@@ -162,7 +163,7 @@ def test_losers_are_made_anew_from_winners_within_one_generation(updating, won):
     centre = np.where((guided == won)[:, None], good, bad)
     x = centre + rng.uniform(-0.3, 0.3, (12, D))
     de = learner(updating, two_valleys)
-    agents = Population(x, two_valleys(x), Camps(guided), met=True)
+    agents = Population(x, two_valleys(x), Camps(guided), "open")
     guide = guide_to(good if won else bad)
     history, _ = until_over(de, rng, agents, guide)
     over = history[-1]
@@ -177,7 +178,7 @@ def test_losers_are_made_anew_from_winners_within_one_generation(updating, won):
     after, seen = de.iterate(rng, over, None)
     assert np.isfinite(after.f).all()
     assert after.camps is None
-    assert after.met
+    assert after.contest != "not yet"
     np.testing.assert_array_equal(after.x[lost], seen.x[lost])
     assert (np.abs(after.x - good) < 1.5).all()  # all are in the winners' valley now
     np.testing.assert_array_equal(after.f, two_valleys(after.x))
@@ -193,7 +194,7 @@ def test_the_contest_happens_once(updating):
     for _ in range(10):
         agents, _ = de.iterate(rng, agents, guide)
         assert agents.camps is None
-        assert agents.met
+        assert agents.contest != "not yet"
     assert (agents.f <= history[-1].f).all()
 
 
@@ -215,7 +216,7 @@ def test_a_budget_that_ends_while_losers_are_made_anew_keeps_the_rest():
     guided = np.arange(8) < 4
     x = np.random.default_rng(0).uniform(-1, 1, (8, D))
     f = np.where(guided, np.inf, 1.0)
-    agents = Population(x, f, Camps(guided, won=False), met=True)
+    agents = Population(x, f, Camps(guided, won=False), "open")
     de = learner("deferred", lambda points: SPHERE(points[:3]), NP=8)
     after, seen = de.iterate(np.random.default_rng(0), agents, None)
     assert len(seen.y) == 3

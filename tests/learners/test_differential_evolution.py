@@ -412,7 +412,7 @@ def test_points_that_help_do_help():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"population": 3}, r"population=...\) must be at least 4; got 3"),
+        ({"population": 3}, r"population=...\) must be a whole number of at least 4; got 3"),
         ({"crossover_rate": 1.1}, r"crossover_rate=...\) must be in \[0, 1\]; got 1.1"),
         ({"crossover_rate": -0.1}, r"crossover_rate=.*got -0\.1"),
         ({"crossover_rate": np.nan}, "crossover_rate=.*got nan"),
@@ -431,7 +431,7 @@ def test_bad_settings_are_named(settings, message):
         made.__post_init__()
 
 
-@pytest.mark.parametrize("F", [(0.5,), (), [0.2, 0.8]])
+@pytest.mark.parametrize("F", [(0.5,), (), [0.2, 0.4, 0.8], (0.8, 0.2)])
 def test_a_pair_of_weights_is_a_pair_or_refused(F):
     made = object.__new__(DEConfig)
     made.__dict__.update(vars(DEConfig()) | {"differential_weight": F})

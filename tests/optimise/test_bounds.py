@@ -70,10 +70,9 @@ def test_bad_bounds_are_refused(bounds, said):
         box(bounds)
 
 
-@pytest.mark.xfail(reason="the width overflows inside NumPy")
 def test_bounds_too_wide_for_a_number_are_refused():
     with pytest.raises(ConfigError, match="bounds"):
-        start(low=np.full(D, -1e308), high=np.full(D, 1e308))
+        box([(-1e308, 1e308)] * D)
 
 
 @pytest.mark.parametrize("init", ["random", "latinhypercube", "sobol", "halton"])
@@ -125,7 +124,6 @@ def test_an_unknown_start_is_refused():
         start("latin")
 
 
-@pytest.mark.xfail(reason="NaN is taken as a start", raises=pytest.fail.Exception)
 def test_a_start_that_is_not_finite_is_refused():
     mine = np.zeros((8, D))
     mine[3, 1] = np.nan
@@ -164,7 +162,6 @@ def test_a_bad_x0_is_refused(x0):
         start(x0=x0)
 
 
-@pytest.mark.xfail(reason="NumPy's own error comes through")
 def test_an_x0_that_is_no_number_is_refused():
     with pytest.raises(ConfigError, match="x0 must be 2 finite numbers; got"):
         start(x0=["a", "b"])

@@ -73,7 +73,6 @@ def test_seeds(updating):
     assert not np.array_equal(first.population, other.population)
 
 
-@pytest.mark.xfail(reason="a legacy generator cannot be split", raises=TypeError)
 def test_a_legacy_random_state_is_a_generator():
     minimize(sphere, BOUNDS, maxiter=1, **{**FEW, "rng": np.random.RandomState(0)})
 
@@ -137,7 +136,7 @@ def test_maxiter_is_honoured(updating, maxiter):
 
 @pytest.mark.parametrize("maxiter", [-1, 2.5, None, "3", np.inf])
 def test_a_bad_maxiter_is_refused(maxiter):
-    with pytest.raises(ConfigError, match="maxiter must be a whole number of 0 or above; got"):
+    with pytest.raises(ConfigError, match="maxiter must be a whole number of at least 0; got"):
         minimize(sphere, BOUNDS, maxiter=maxiter)
 
 
@@ -292,10 +291,6 @@ def test_a_point_among_known_ones_is_evaluated():
     assert on.fun == 0
 
 
-@pytest.mark.xfail(
-    reason="camps that lost are infinite copies, whose value hides the winners'",
-    raises=AssertionError,
-)
 @pytest.mark.parametrize("updating", BOTH)
 def test_a_result_after_a_contest_of_camps_loses_nothing(updating):
     def ended(result):
@@ -385,7 +380,6 @@ def test_bad_settings_of_the_learner_are_named(setting, said):
         minimize(sphere, BOUNDS, maxiter=2, **setting)
 
 
-@pytest.mark.xfail(reason="not checked, or checked by isinstance of int and float only")
 @pytest.mark.parametrize(
     "setting",
     [{"schedule": None}, {"tol": np.nan}],
@@ -396,13 +390,11 @@ def test_settings_of_the_wrong_type_are_named(setting):
         minimize(sphere, BOUNDS, PAST, maxiter=2, **BLIND, **setting)
 
 
-@pytest.mark.xfail(reason="NumPy's numbers are no int or float", raises=(ConfigError, TypeError))
 @pytest.mark.parametrize("setting", [{"maxfun": np.int64(20)}, {"schedule": np.float32(0.5)}])
 def test_settings_may_be_numbers_of_numpy(setting):
     minimize(sphere, BOUNDS, PAST, maxiter=2, **BLIND, **FEW, **setting)
 
 
-@pytest.mark.xfail(reason="an array is no pair")
 def test_an_array_of_two_lengths_is_a_pair():
     pair, array = (
         minimize(sphere, BOUNDS, mutation=kind([0.5, 1.0]), maxiter=3, **FEW)
@@ -497,7 +489,6 @@ def test_a_failing_function_leaves_the_population_so_far(updating, value, said):
     assert on.fun <= result.fun
 
 
-@pytest.mark.xfail(reason="points of the generation under way are lost", raises=AssertionError)
 @pytest.mark.parametrize("updating", BOTH)
 @pytest.mark.parametrize("calls", [5, 21])
 def test_no_value_is_lost_when_a_function_fails(updating, calls):
@@ -517,7 +508,6 @@ def test_an_interrupt_passes():
         minimize(fun, BOUNDS, **FEW)
 
 
-@pytest.mark.xfail(reason="rows beyond 1e150 are refused in the middle of the run")
 @pytest.mark.parametrize("penalty", [1e200, np.finfo(float).max])
 @pytest.mark.parametrize("sources", [(), PAST], ids=["plain", "sources"])
 def test_a_huge_penalty_is_a_value_like_any_other(penalty, sources):
@@ -529,7 +519,6 @@ def test_a_huge_penalty_is_a_value_like_any_other(penalty, sources):
     assert result.fun_all.max() == penalty
 
 
-@pytest.mark.xfail(reason="a run with values beyond 1e150 is refused")
 def test_a_run_with_a_huge_penalty_is_a_source():
     x, y = past()
     with pytest.warns(BersWarning, match="of 40 values are not finite"):

@@ -238,12 +238,11 @@ def test_camps_are_formed_and_end_in_one_population(updating):
         run(optimizer, generation)
         camps = optimizer.agents.camps
         states.add("one" if camps is None else "two" if camps.won is None else "over")
-        assert optimizer.agents.met
+        assert optimizer.agents.contest != "not yet"
     assert states == {"two", "over", "one"}
     assert np.isfinite(optimizer.agents.f).all()
 
 
-@pytest.mark.xfail(reason="it looks for a new point for ever", raises=RecursionError)
 @pytest.mark.parametrize("bounds", [[(1.0, 1.0)] * D, BOUNDS], ids=["fixed", "collapsed"])
 def test_asking_ends_when_every_trial_is_known(bounds, monkeypatch):
     optimizer = Optimizer(bounds, rng=0, population_size=4)
