@@ -42,6 +42,9 @@ from bers.progress import progress_bar
 _ELSEWHERE = "Choose another folder with --out, or start again with --fresh."
 
 
+_PATIENCE = 30  # tenths of a second to wait for a lock
+
+
 @dataclass(frozen=True)
 class Experiment:
     """What is done for every seed."""
@@ -179,16 +182,24 @@ def _alone(folder: Path) -> Iterator[None]:
             "Choose another folder with --out, or make this one writable."
         ) from error
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise ConfigError(
-                f"another run is at work in {folder}. "
-                "Wait until it has ended, or choose another folder with --out."
-            ) from error
+        _lock(handle, folder)
         yield
     finally:
         os.close(handle)
+
+
+def _lock(handle: int, folder: Path) -> None:
+    """Take the lock; what is left of a run that was just killed may hold it for a moment."""
+    for left in range(_PATIENCE, -1, -1):
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if not left:
+                raise ConfigError(
+                    f"another run is at work in {folder}. "
+                    "Wait until it has ended, or choose another folder with --out."
+                ) from error
+            time.sleep(0.1)
 
 
 def _claim(study: _Study, fresh: bool) -> None:
