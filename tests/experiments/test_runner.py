@@ -193,7 +193,8 @@ def test_kill_9_and_resume_gives_the_same_bytes(tmp_path, undisturbed, finished)
     wait_until(lambda: not any(alive(one) for one in workers))
 
 
-def test_two_at_once_and_sigterm(tmp_path, undisturbed):
+def test_two_at_once_and_sigterm(tmp_path, undisturbed, monkeypatch):
+    monkeypatch.setattr("bers.experiments.runner._PATIENCE", 0)
     program = start_program(tmp_path)
     wait_until(lambda: trials(tmp_path))
     with pytest.raises(ConfigError, match="another run is at work in .* Wait until it has ended"):
