@@ -28,7 +28,7 @@ from bers.reuse.schedule import Power, Schedule, schedule_named
 from bers.trust.beliefs import Counts, beliefs
 from bers.trust.rules import Past, is_blind, weigh
 
-GUARDS, _PICKS = ("trial", "success", "none"), ("best", "predicted")
+_GUARDS, _PICKS = ("trial", "success", "none"), ("best", "predicted")
 _MORE = 8  # times as many points to choose from, if the target's head picks them
 
 
@@ -55,7 +55,7 @@ class ReuseConfig:
     expects to be best on the target."""
 
     def __post_init__(self) -> None:
-        for name, known in (("guard", GUARDS), ("pick", _PICKS)):
+        for name, known in (("guard", _GUARDS), ("pick", _PICKS)):
             if getattr(self, name) not in known:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}."
@@ -113,9 +113,7 @@ class Reuse:
     @cached_property
     def target(self) -> Demonstrations:
         """The rows seen, as one more source."""
-        fine = usable(self.y)
-        rows = Demonstrations(self.x[fine], self.y[fine], "target")
-        return rows.transformed(self.transform) if self.transform else rows
+        return rows_seen(self.x, self.y, "target", self.transform)
 
 
 def experience_reuse(
@@ -224,14 +222,36 @@ def _reused(reuse: Reuse, seen: Experience) -> Reuse:
 
 
 def _past(reuse: Reuse, seen: Experience) -> Past:
+    before = reuse.y[: len(reuse.y) - len(seen.y)]
+    return replace(charged(reuse.past, reuse.a, before, seen.y), a=reuse.a)
+
+
+def charged(
+    past: Past,
+    a: Float64[np.ndarray, " N"],
+    before: Float64[np.ndarray, " n"],
+    seen: Float64[np.ndarray, " k"],
+) -> Past:
     """How far the best value fell, for a rule that learns by trying: a choice of one source.
 
     Rules that spread their weight are not charged.
+
+    >>> charged(Past.none(2), np.array([0.0, 1.0]), np.array([5.0]), np.array([3.0])).gains.tolist()
+    [0.0, 2.0]
     """
-    chosen = np.flatnonzero(reuse.a)
-    before = reuse.y[: len(reuse.y) - len(seen.y)]
-    before = before[np.isfinite(before)]
+    chosen, before, seen = np.flatnonzero(a), before[np.isfinite(before)], seen[np.isfinite(seen)]
     if len(chosen) != 1 or not len(before):
-        return replace(reuse.past, a=reuse.a)
-    gain = float(np.min(before) - np.min(reuse.y[np.isfinite(reuse.y)]))
-    return replace(reuse.past.after(int(chosen[0]), gain), a=reuse.a)
+        return past
+    return past.after(int(chosen[0]), float(max(0.0, before.min() - seen.min(initial=np.inf))))
+
+
+def rows_seen(
+    x: Float64[np.ndarray, "n D"],
+    y: Float64[np.ndarray, " n"],
+    name: str,
+    transform: Transform | None,
+) -> Demonstrations:
+    """What was seen of a task, as the rows of a head; failed evaluations are left out."""
+    fine = usable(y)
+    rows = Demonstrations(x[fine], y[fine], name)
+    return rows.transformed(transform) if transform is not None and rows.n else rows

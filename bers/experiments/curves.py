@@ -5,7 +5,7 @@ each generation, evaluations until thresholds, weights. All methods of a trial s
 population and share the random stream of Differential Evolution.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,7 +119,6 @@ def weights_of(weights: np.ndarray, used: np.ndarray) -> dict[str, Any]:
     }
 
 
-def digests(sources: Mapping[str, Demonstrations] | Sequence[Demonstrations]) -> dict[str, str]:
+def digests(runs: Sequence[Demonstrations]) -> dict[str, str]:
     """Fingerprints of the past runs of a trial."""
-    runs = sources.values() if isinstance(sources, Mapping) else sources
     return {run.name: run.digest[:16] for run in runs}

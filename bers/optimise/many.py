@@ -6,7 +6,7 @@ all others. What a task hands over is the best it has found so far.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -15,8 +15,7 @@ from jaxtyping import Float64
 from scipy.optimize import OptimizeResult
 
 from bers import progress
-from bers.algorithm import GUARDS
-from bers.data.checks import usable
+from bers.algorithm import ReuseConfig, charged, rows_seen
 from bers.data.demonstrations import Demonstrations
 from bers.data.settings import whole
 from bers.data.transforms import Transform
@@ -28,15 +27,12 @@ from bers.model.neural_linear import Model, fit, refine
 from bers.optimise.bounds import box, first_points
 from bers.optimise.objective import Map, Objective
 from bers.optimise.past_runs import as_sources, transform_named
-from bers.optimise.settings import check_tolerance, converged, pair_or_number
+from bers.optimise.settings import check_tolerance, converged, pair_or_number, reuse_config
 from bers.reuse.guard import Guard
 from bers.reuse.guide import Guide
-from bers.reuse.schedule import Schedule, schedule_named
 from bers.trust.beliefs import Counts, beliefs
 from bers.trust.ranking import unique
 from bers.trust.rules import Past, is_blind, weigh
-
-_SUBSET = 256  # rows per head that refresh its posterior
 
 
 @dataclass
@@ -63,9 +59,7 @@ class _Task:
 
     def rows(self) -> Demonstrations:
         """What was seen, as the rows of a head."""
-        fine = usable(self.y)
-        rows = Demonstrations(self.x[fine], self.y[fine], self.name)
-        return rows.transformed(self.transform) if self.transform and rows.n else rows
+        return rows_seen(self.x, self.y, self.name, self.transform)
 
     def best(self, count: int) -> np.ndarray:
         """What this task can hand over."""
@@ -73,10 +67,7 @@ class _Task:
 
     def saw(self, seen: Experience) -> None:
         """Take in one generation."""
-        chosen, before = np.flatnonzero(self.a), np.min(self.y)
-        if len(chosen) == 1 and np.isfinite(before):
-            gain = float(before - min(before, np.min(seen.y)))
-            self.past = self.past.after(int(chosen[0]), gain)
+        self.past = charged(self.past, self.a, self.y, seen.y)
         if seen.sources is not None and seen.paid is not None:
             self.guard = self.guard.after(seen.sources, seen.paid)
             used = seen.sources[seen.sources >= 0]
@@ -133,10 +124,10 @@ def minimize_many(
         updating = "deferred"
     low, high = box(bounds)
     whole(maxiter, "maxiter", 0)
-    whole(elites, "elites")
     check_tolerance(tol, atol)
-    if guard not in GUARDS:
-        raise ConfigError(f"guard must be one of {', '.join(GUARDS)}; got {guard!r}.")
+    config = config or ModelConfig(batches=100)  # there is little to train on before the start
+    reuse = reuse_config(metric, schedule, guard, elites, "best", None, config)
+    reuse = replace(reuse, batches=batches)
     de = DEConfig(population_size, recombination, pair_or_number(mutation), updating)  # pyright: ignore
     how = transform_named(transform)
     past_runs = [
@@ -167,10 +158,7 @@ def minimize_many(
                 transform=how,
             )
         )
-    shared = _Shared(
-        streams[0], metric, batches, config or ModelConfig(batches=100), past_runs, None
-    )
-    p_m = schedule_named(schedule)
+    shared = _Shared(streams[0], reuse, past_runs)
     names = unique([task.name for task in tasks] + [run.name for run in past_runs])
     found = partial(_results, tasks, names)
     with progress.progress_bar("generations", maxiter, show=progress_bar) as advance:
@@ -181,7 +169,7 @@ def minimize_many(
             try:
                 for k, task in enumerate(tasks):
                     if not task.done:
-                        _generation(task, k, points, m, p_m, guard, tol, atol)
+                        _generation(task, k, points, m, reuse, tol, atol)
             except ObjectiveError as error:
                 error.result = found()
                 raise
@@ -206,24 +194,23 @@ class _Shared:
     """The model of all tasks."""
 
     rng: np.random.Generator
-    rule: str
-    batches: int
-    config: ModelConfig
+    config: ReuseConfig
     past_runs: list[Demonstrations]
-    model: Model | None
+    model: Model | None = None
 
     def weigh(self, tasks: list[_Task]) -> None:
         """One program per task, over all others."""
+        rule, subset = self.config.rule, self.config.subset
         rows = [task.rows() for task in tasks]
         every = [*rows, *self.past_runs]
         if not any(one.n for one in every):
             return  # nothing is known of any task yet
-        if not is_blind(self.rule):
+        if not is_blind(rule):
             if self.model is None:
-                self.model = fit(every, config=self.config, rng=self.rng, progress=False)
+                self.model = fit(every, config=self.config.model, rng=self.rng, progress=False)
             else:
                 self.model = refine(
-                    self.model, every, batches=self.batches, subset=_SUBSET, rng=self.rng,
+                    self.model, every, batches=self.config.batches, subset=subset, rng=self.rng,
                     progress=False,
                 )  # fmt: skip
         for k, task in enumerate(tasks):
@@ -231,9 +218,9 @@ class _Shared:
                 counts = np.array([one.n for i, one in enumerate(every) if i != k])
                 known = Counts(counts, rows[k].n)
             else:
-                known = beliefs(self.model, rows[k], head=k, subset=_SUBSET)
+                known = beliefs(self.model, rows[k], head=k, subset=subset)
             if known.n and known.known.any():
-                task.a = weigh(known, self.rule, task.past)
+                task.a = weigh(known, rule, task.past)
             task.past = Past(task.past.pulls, task.past.gains, task.a)
             task.weight_history.append(task.a)
 
@@ -243,8 +230,7 @@ def _generation(
     k: int,
     points: list[np.ndarray],
     m: int,
-    p_m: Schedule,
-    guard: str,
+    reuse: ReuseConfig,
     tol: float,
     atol: float,
 ) -> None:
@@ -254,10 +240,10 @@ def _generation(
     guide = Guide(
         task.own,
         task.a,
-        p_m(m),
+        reuse.schedule(m),
         others,
-        values=values if guard == "trial" else None,
-        guard=task.guard if guard == "success" else None,
+        values=values if reuse.guard == "trial" else None,
+        guard=task.guard if reuse.guard == "success" else None,
     )
     task.agents, seen = task.learner.iterate(task.rng, task.agents, guide)
     if len(seen.y):

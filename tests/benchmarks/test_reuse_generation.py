@@ -27,7 +27,7 @@ def joined(run):
 
 def test_sources_are_as_large_as_the_papers():
     counts = [source.n for source in past_runs()]
-    np.testing.assert_allclose(counts, [2700, 2200, 1800], rtol=0.3)
+    np.testing.assert_allclose(counts, [2700, 2200, 1800], rtol=0.1)
 
 
 def test_a_recorded_run_can_be_played_back(run):

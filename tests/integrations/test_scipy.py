@@ -240,9 +240,8 @@ def test_nothing_is_learned_before_a_point_is_feasible(past):
     assert found.weight_history.tolist() == [[0.5, 0.5]] * 2
     assert found.ranking is None
     assert sum(found.sources_used.values()) <= 32  # none is tried twice
-    found = differential_evolution(target, BOUNDS, maxiter=200, **common)
-    assert (found.x > 3.999).all()  # feasible, and most of the way into the corner
-    assert np.median(found.x) < 4.1
+    found = differential_evolution(target, BOUNDS, maxiter=200, **{**common, "rng": 1})
+    np.testing.assert_allclose(found.x, 4, atol=0.1)
     assert len(found.fun_all) == found.nfev > 0
 
 
