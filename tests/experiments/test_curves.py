@@ -157,4 +157,4 @@ def test_digests_name_the_runs_and_change_with_them(models):
     assert list(found) == [function.name for function in SOURCES]
     assert all(len(value) == 16 for value in found.values())
     assert len(set(found.values())) == 3
-    assert digests({"a": models.sources[0]}) == {"Rosenbrock": found["Rosenbrock"]}
+    assert digests(models.sources[:1]) == {"Rosenbrock": found["Rosenbrock"]}
