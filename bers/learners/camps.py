@@ -8,12 +8,14 @@ lost: its agents are made anew from the winners', and from then on there is one 
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
 _ENOUGH = 0.1  # expected share of guided trials from which camps are worth their price
 _BEHIND = 3  # generations that the guided camp may be behind
+_SMALL = 63  # a table of all triples of so many takes 6 MB
 _AHEAD_PER_DIMENSION = 3  # generations, times D, that it must be ahead: a slow search is no loser
 
 
@@ -71,41 +73,53 @@ def judged(camps: Camps, f: Float64[np.ndarray, " NP"], D: int) -> Camps:
 
 
 def three_others(
-    u: Float64[np.ndarray, "3 NP"], camps: Camps | None = None
+    u: Float64[np.ndarray, " NP"], camps: Camps | None = None
 ) -> Int[np.ndarray, "3 NP"]:
     """For every agent three others, all different, from its own camp, by uniform numbers u.
 
     Agents that lost have parents among the winners.
 
-    >>> three_others(np.array([[0.1, 0.9, 0.5, 0.2]] * 3)).T.tolist()
-    [[1, 2, 3], [3, 2, 0], [1, 3, 0], [0, 1, 2]]
+    >>> three_others(np.array([0.1, 0.9, 0.5, 0.2])).T.tolist()
+    [[1, 2, 3], [3, 2, 0], [1, 3, 0], [0, 2, 1]]
     """
-    NP = u.shape[1]
+    NP = len(u)
     if camps is None:
         return _others(u, np.arange(NP))
     others = np.empty((3, NP), np.intp)
     if camps.won is None:
         for camp in (np.flatnonzero(camps.guided), np.flatnonzero(~camps.guided)):
-            others[:, camp] = camp[_others(u[:, camp], np.arange(len(camp)))]
+            others[:, camp] = camp[_others(u[camp], np.arange(len(camp)))]
         return others
     winners, losers = np.flatnonzero(~camps.lost), np.flatnonzero(camps.lost)
-    others[:, winners] = winners[_others(u[:, winners], np.arange(len(winners)))]
+    others[:, winners] = winners[_others(u[winners], np.arange(len(winners)))]
     # a place beyond the last winner: none of them is stepped over
     beyond = np.full(len(losers), len(winners))
-    others[:, losers] = winners[_others(u[:, losers], beyond, len(winners))]
+    others[:, losers] = winners[_others(u[losers], beyond, len(winners))]
     return others
 
 
 def _others(
-    u: Float64[np.ndarray, "3 k"], own: Int[np.ndarray, " k"], left: int | None = None
+    u: Float64[np.ndarray, " k"], own: Int[np.ndarray, " k"], left: int | None = None
 ) -> Int[np.ndarray, "3 k"]:
-    """Three of those that are left: each steps over the ones taken, then all over the own place."""
+    """One of the ordered triples of those that are left, and then a step over the own place."""
     left = len(own) - 1 if left is None else left
-    others = (u * np.array([[left], [left - 1], [left - 2]])).astype(np.intp)
-    a, b, c = others
+    which = (u * (left * (left - 1) * (left - 2))).astype(np.intp)
+    others = _table(left).take(which, axis=1) if left <= _SMALL else _triples(which, left)
+    others += others >= own
+    return others
+
+
+def _triples(which: Int[np.ndarray, " k"], left: int) -> Int[np.ndarray, "3 k"]:
+    """By number, the ordered triples of `left` things: each steps over the ones before it."""
+    a, b, c = (np.array(part) for part in np.unravel_index(which, (left, left - 1, left - 2)))
     b += b >= a
     first, second = np.minimum(a, b), np.maximum(a, b)
     c += c >= first
     c += c >= second
-    others += others >= own
-    return others
+    return np.stack([a, b, c])
+
+
+@cache
+def _table(left: int) -> Int[np.ndarray, "3 count"]:
+    """All of them; looking up is faster than working out."""
+    return _triples(np.arange(left * (left - 1) * (left - 2)), left)

@@ -8,7 +8,6 @@ replaced in place, one after the other (the paper), or all at once at the end of
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -97,10 +96,10 @@ def plan(rng: np.random.Generator, D: int, *, config: DEConfig, camps: Camps | N
     ([1, 2, 3], (4, 2), 0.5)
     """
     NP = config.population
-    u = rng.random((D + 4) * NP)  # one call: most of the time goes into calls
-    others = three_others(u[: 3 * NP].reshape(3, NP), camps)
-    cross = u[4 * NP :] < config.crossover_rate
-    one = (u[3 * NP : 4 * NP] * D).astype(np.intp)
+    u = rng.random((D + 2) * NP)  # one call: most of the time goes into calls
+    others = three_others(u[:NP], camps)
+    cross = u[2 * NP :] < config.crossover_rate
+    one = (u[NP : 2 * NP] * D).astype(np.intp)
     one += np.arange(0, NP * D, D)
     cross[one] = True
     cross = cross.reshape(NP, D)
@@ -169,12 +168,12 @@ class DifferentialEvolution:
     ) -> tuple[np.ndarray, np.ndarray, Experience]:
         tried, sources, which = self.trial(agents.x, agents.to_beat, chosen, drawn, slice(None))
         values = self.evaluate(tried)
-        n = len(values)
-        better = values <= agents.f[:n]
-        x, f = agents.x.copy(), agents.f.copy()
-        np.copyto(x[:n], tried[:n], where=better[:, None])
-        np.copyto(f[:n], values, where=better)
-        return x, f, _seen(tried, values, better, drawn, sources, which)
+        n, NP = len(values), len(tried)
+        new = values if n == NP else np.concatenate([values, np.full(NP - n, np.nan)])
+        better = new <= agents.f
+        x = np.where(better[:, None], tried, agents.x)
+        f = np.where(better, new, agents.f)
+        return x, f, _seen(tried, values, better[:n], drawn, sources, which)
 
     def _one_by_one(
         self, agents: Population, chosen: Plan, drawn: Drawn | None
@@ -224,25 +223,24 @@ class DifferentialEvolution:
         it is better than what that one has `to_beat`; if its value is not known yet, it is the
         trial itself. [Eq. try_first]
         """
-        a, b, c = chosen.others[:, agent]
-        # take is the faster way to many rows, plain indexing to one
-        at = x.__getitem__ if isinstance(agent, int | np.integer) else partial(x.take, axis=0)
-        base, sources, itself, which = at(a), -1, False, -1
+        parents = chosen.others[:, agent]
+        base, b, c = x.take(parents, axis=0)
+        sources, itself, which = -1, False, -1
         if drawn is not None:
-            reused = drawn.reused[agent] & (drawn.values[agent] < to_beat[a])
+            reused = drawn.reused[agent] & (drawn.values[agent] < to_beat[parents[0]])
             itself = _first_to_try(drawn, agent)
             base = np.where(np.expand_dims(reused, -1), drawn.points[agent], base)
             sources = np.where(reused | itself, drawn.sources[agent], -1)
             which = np.where(itself, drawn.which[agent], -1)
-        mutant = at(b) - at(c)
+        mutant = b - c
         mutant *= chosen.F
         mutant += base
         np.maximum(mutant, self.low, out=mutant)
         np.minimum(mutant, self.high, out=mutant)
-        np.copyto(mutant, x[agent], where=~chosen.cross[agent])
+        tried = np.where(chosen.cross[agent], mutant, x[agent])
         if drawn is not None:
-            np.copyto(mutant, drawn.points[agent], where=np.expand_dims(itself, -1))
-        return mutant, sources, which
+            np.copyto(tried, drawn.points[agent], where=np.expand_dims(itself, -1))
+        return tried, sources, which
 
     def in_camps(self, agents: Population, guide: Guide | None) -> Population:
         """Divide the agents when sources that are tried first begin to be used much."""

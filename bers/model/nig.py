@@ -11,6 +11,7 @@ Every array may have leading axes: N heads are one NIG whose arrays lead with N.
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from jaxtyping import Float, Float64, Int
@@ -55,7 +56,7 @@ class NIG:
         inverse = np.linalg.inv(self.U)
         return inverse @ np.swapaxes(inverse, -1, -2)
 
-    @property
+    @cached_property
     def noise(self) -> Float64[Numbers, "*heads"]:
         """E[σ²] = β / (α − 1); infinite while α ≤ 1, that is, for a head without data."""
         known = self.alpha > 1

@@ -198,8 +198,7 @@ def _warn_of_dead_features(summary: nig.Summary) -> None:
     """A learned feature that is the same on every row of every source tells nothing apart."""
     if summary.n.sum() < 2:
         return
-    R = nig.merge(*(nig.Summary(R, n) for R, n in zip(summary.R, summary.n, strict=True))).R
-    gram = R.T @ R
+    gram = np.tensordot(summary.R, summary.R, axes=((0, 1), (0, 1)))
     mean = gram[:-1, -2] / gram[-2, -2]
     variance = np.diagonal(gram)[:-1] / gram[-2, -2] - mean**2
     dead = int(np.sum(variance[:-1] < 1e-12 * (1 + mean[:-1] ** 2)))

@@ -55,14 +55,12 @@ def converged(f: Float64[np.ndarray, " NP"], tol: float, atol: float) -> bool:
     >>> converged(np.array([1.0, 1.001]), 0.01, 0.0), converged(np.array([1.0, 2.0]), 0.01, 0.0)
     (True, False)
     """
-    with np.errstate(over="ignore"):
-        mean = float(f.sum()) / len(f)
+    values = f.tolist()  # plain numbers overflow without a warning: a huge penalty is far away
+    mean = sum(values) / len(values)
     if not math.isfinite(mean):
         return False
-    away = f - mean
-    with np.errstate(over="ignore"):  # a huge penalty is far from converged
-        square = float(away @ away)
-    return math.sqrt(square / len(f)) <= atol + tol * abs(mean)
+    away = math.dist(values, [mean] * len(values))
+    return away / math.sqrt(len(values)) <= atol + tol * abs(mean)
 
 
 def reuse_config(

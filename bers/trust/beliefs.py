@@ -67,7 +67,7 @@ class Beliefs:
         """Rows of the target."""
         return int(self.summary.n)
 
-    @property
+    @cached_property
     def known(self) -> np.ndarray:
         """Which sources have any rows; the others are undetermined and get no weight."""
         return (self.rows > 0) & np.isfinite(self.sources.noise)

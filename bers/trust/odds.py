@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float64
-from scipy.special import logsumexp, stdtr
+from scipy.special import stdtr
 
 from bers.model.student import Numbers
 from bers.trust.beliefs import Beliefs
@@ -58,31 +58,39 @@ def drawn_odds(rng: np.random.Generator, known: Beliefs, draws: int) -> Odds:
 
 def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
     one, many, mixtures = [], [], []
+    along, doubt = _covariances(known)
+    price = 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
+    surely = _trust(along, doubt)
     for kind, problem in problems.items():
         mixture = solved(problem, kind)
         f = np.einsum("...n,...nk->...k", mixture, problem.M)
         members = np.sum(mixture > 1e-9, -1)
-        price = 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
-        both = _log_bayes(known, kind, f, mixture, members) - price
-        single = _log_bayes(known, kind, problem.M, None, np.array(1))
+        trust = _trust(mixture @ along, _sum_of_squares(mixture, doubt))
+        both = _log_bayes(known, kind, f, mixture, trust, members) - price
+        single = _log_bayes(known, kind, problem.M, None, surely, np.array(1))
         one.append(np.where(known.known, single, -np.inf))
         many.append(np.where(members > 1, both, -np.inf))
         mixtures.append(mixture)
     share = np.log(1 - _NOBODY) - np.log(len(_KINDS) * max(int(np.sum(known.known)), 1))
-    single = logsumexp(np.stack(one), axis=0) + share
+    single = np.logaddexp.reduce(one, axis=0) + share
     mixed = np.stack(many, axis=-1) + share
     nobody = np.full((*mixed.shape[:-1], 1), np.log(_NOBODY))
-    total = logsumexp(np.concatenate([single, mixed, nobody], -1), axis=-1, keepdims=True)
+    every = np.concatenate([single, mixed, nobody], -1)
+    total = np.logaddexp.reduce(every, axis=-1, keepdims=True)
     return Odds(np.exp(single - total), np.exp(mixed - total), np.stack(mixtures, axis=-2))
 
 
 def _log_bayes(
-    known: Beliefs, kind: Metric, f: np.ndarray, a: np.ndarray | None, members: Numbers
+    known: Beliefs,
+    kind: Metric,
+    f: np.ndarray,
+    a: np.ndarray | None,
+    trust: Numbers,
+    members: Numbers,
 ) -> Numbers:
     """Of functions f = Σ aᵢfᵢ, or of each fᵢ if a is None, against a constant. [Eq. odds]"""
     if not known.label_variance > 0:
         return np.zeros(f.shape[:-1])  # constant labels are like anything, and like nothing
-    trust = _trust(known, a)
     if kind == "affine":
         return log_bayes_factor(known.match(f), trust, known.n, members)
     L = known.raw if kind == "function" else known.centred
@@ -97,19 +105,22 @@ def _sum_of_squares(a: np.ndarray | None, error: Float64[np.ndarray, " N"]) -> N
     return error if a is None else (a**2) @ error
 
 
-def _trust(known: Beliefs, a: np.ndarray | None) -> Numbers:
-    """How far it is known that Σ aᵢfᵢ goes with the target's labels at all, from 0 to 1.
+def _covariances(known: Beliefs) -> tuple[np.ndarray, np.ndarray]:
+    """Of each source's function with the target's labels, and what may be chance of its square.
 
     What a head makes of noise goes with them by chance, but never by more than a few of its own
     standard errors. These are too small, since the encoder was fitted to the same rows: where a
     head explains R² of n labels, up to nR² numbers may have been fitted, not d.
     """
     mean = known.sources.mu @ (known.centred.T @ known.label)
-    mean = mean if a is None else a @ mean
     fitted = np.minimum(known.rows * known.explained, _CAPACITY)
     error = known.covariance_error * np.maximum(fitted / known.sources.d, 1.0)
-    doubt = _STANDARD_ERRORS**2 * _sum_of_squares(a, error)
-    square = mean**2
+    return mean, _STANDARD_ERRORS**2 * error
+
+
+def _trust(covariance: Numbers, doubt: Numbers) -> Numbers:
+    """How far it is known that functions go with the target's labels at all, from 0 to 1."""
+    square = covariance**2
     return np.where(square > doubt, 1 - doubt / np.where(square > 0, square, 1.0), 0.0)
 
 

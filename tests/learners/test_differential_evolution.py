@@ -1,11 +1,12 @@
 """The base learner, by its plans and trials; and what a guide may and may not change."""
 
-from itertools import permutations, product
+from itertools import permutations
 
 import numpy as np
 import pytest
 
 from bers.errors import ConfigError
+from bers.learners import camps
 from bers.learners.camps import three_others
 from bers.learners.differential_evolution import (
     DEConfig,
@@ -50,22 +51,25 @@ def drawn_at(agents, points, values, sources=None, which=None):
 # ---- the plan ------------------------------------------------------------------------------------
 
 
-def test_three_others_are_uniform_over_all_triples():
-    """Exact: one number in the middle of each of its equally likely cells, all combinations."""
+@pytest.mark.parametrize("table", [True, False])
+def test_three_others_are_uniform_over_all_triples(monkeypatch, table):
+    """Exact: one number in the middle of each of its equally likely cells."""
+    if not table:
+        monkeypatch.setattr(camps, "_SMALL", 0)
     NP = 5
-    cells = [(np.arange(left) + 0.5) / left for left in (NP - 1, NP - 2, NP - 3)]
-    found = [three_others(np.tile(np.array(u)[:, None], NP)) for u in product(*cells)]
+    count = (NP - 1) * (NP - 2) * (NP - 3)
+    found = [three_others(np.full(NP, (i + 0.5) / count)) for i in range(count)]
     for agent in range(NP):
         triples = sorted(tuple(others[:, agent].tolist()) for others in found)
         assert triples == sorted(permutations(set(range(NP)) - {agent}, 3))
 
 
-@pytest.mark.parametrize("NP", [4, 5, 9, 40])
+@pytest.mark.parametrize("NP", [4, 5, 9, 40, 64, 65, 200])
 def test_three_others_are_different_whatever_the_numbers(NP):
     rng = np.random.default_rng(0)
     edges = np.array([0.0, 0.5, np.nextafter(1.0, 0)])
     for _ in range(300):
-        u = np.where(rng.random((3, NP)) < 0.3, rng.choice(edges, (3, NP)), rng.random((3, NP)))
+        u = np.where(rng.random(NP) < 0.3, rng.choice(edges, NP), rng.random(NP))
         others = three_others(u)
         assert others.min() >= 0
         assert others.max() < NP
