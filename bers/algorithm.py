@@ -6,10 +6,10 @@ is the only module that knows both arms: the Bayesian one, which turns observati
 and the learning one, which turns weights into experience.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float64
@@ -87,14 +87,25 @@ class Reuse:
     guard: Guard
     m: int = 0
     """Iterations done."""
+    hand: "Callable[[Reuse], Any] | None" = None
+    """Makes the guide of a learner that takes something else than points."""
+    keep: tuple[float, float] | None = None
+    """Least and greatest label that the model is shown of the target (paper: for control)."""
 
-    def guide(self) -> Guide:
+    @property
+    def p_m(self) -> float:
+        """The chance that the next iteration learns from the sources."""
+        return self.config.schedule(self.m + 1)
+
+    def guide(self) -> Any:
         """What the learner may take in the next iteration, and how often."""
+        if self.hand is not None:
+            return self.hand(self)
         how = self.config.guard
         return Guide(
             self.rng,
             self.a,
-            self.config.schedule(self.m + 1),
+            self.p_m,
             self.points,
             values=self.values if how == "trial" else None,
             guard=self.guard if how == "success" else None,
@@ -113,7 +124,7 @@ class Reuse:
     @cached_property
     def target(self) -> Demonstrations:
         """The rows seen, as one more source."""
-        return rows_seen(self.x, self.y, "target", self.transform)
+        return rows_seen(self.x, self.y, "target", self.transform, self.keep)
 
 
 def experience_reuse(
@@ -137,7 +148,7 @@ def after(reuse: Reuse, seen: Experience, *, start: bool = False) -> Reuse:
     reuse = replace(reuse, x=x, y=y, m=reuse.m + (not start))
     if seen.sources is not None:
         reuse = _reused(reuse, seen)
-    if not usable(y).any():
+    if not reuse.target.n:
         return reuse  # nothing is known of the target yet
     if reuse.model is None:
         rows = np.array([source.n for source in reuse.sources])
@@ -165,11 +176,14 @@ def new_reuse(
     low: Float64[np.ndarray, " D"] | float = -np.inf,
     high: Float64[np.ndarray, " D"] | float = np.inf,
     progress: bool | None = None,
+    hand: Callable[[Reuse], Any] | None = None,
+    keep: tuple[float, float] | None = None,
 ) -> Reuse:
     """Pre-train on the sources; equal weights until the first rows of the target come in.
 
     The best of a source are its rows of the least label, clipped to [low, high]. `model`: one that
-    was fitted on these sources before.
+    was fitted on these sources before. `hand`: what makes the guide, if not of points. `keep`: the
+    range of labels that the model is shown of the target.
     """
     config = config or ReuseConfig()
     if not sources:
@@ -197,6 +211,8 @@ def new_reuse(
         a=np.full(N, 1 / N),
         past=Past.none(N),
         guard=Guard.new(N),
+        hand=hand,
+        keep=keep,
     )
 
 
@@ -250,8 +266,14 @@ def rows_seen(
     y: Float64[np.ndarray, " n"],
     name: str,
     transform: Transform | None,
+    keep: tuple[float, float] | None = None,
 ) -> Demonstrations:
-    """What was seen of a task, as the rows of a head; failed evaluations are left out."""
+    """What was seen of a task, as the rows of a head; failed evaluations are left out.
+
+    So are labels out of the range `keep`.
+    """
     fine = usable(y)
+    if keep is not None:
+        fine &= (y >= keep[0]) & (y <= keep[1])
     rows = Demonstrations(x[fine], y[fine], name)
     return rows.transformed(transform) if transform is not None and rows.n else rows

@@ -19,7 +19,7 @@ LAYERS = [
     {"commands"},
     {"report", "experiments"},
     {"integrations"},
-    {"optimise"},
+    {"optimise", "control"},
     {"algorithm"},
     {"learners", "trust"},
     {"reuse", "model"},

@@ -117,19 +117,28 @@ def test_the_page_of_weights_shows_the_stored_results():
 
 def test_the_page_of_past_runs_shows_the_stored_results():
     from bers.report.claims import claims
-    from bers.report.static import static_tables
+    from bers.report.studies import TABLES
 
-    stored, page = ROOT / "reproductions" / "static", (ROOT / "docs" / "static.md").read_text()
-    tables = static_tables(stored)
-    assert tables == (stored / "tables.md").read_text()
-    assert tables.strip() in page
-    for picture in ("functions.png", "more-methods.png"):
-        assert (ROOT / "docs" / picture).read_bytes() == (stored / picture).read_bytes()
+    stored, page = ROOT / "reproductions", (ROOT / "docs" / "static.md").read_text()
+    for study in ("static", "safety", "growth", "options", "paper-metric"):
+        tables = TABLES[study](stored / study)
+        assert tables == (stored / study / "tables.md").read_text()
+        assert tables.strip() in page
+    drawn = {"functions.png": "static", "more-methods.png": "static", "latent.png": "latent"}
+    for picture, study in drawn.items():
+        assert (ROOT / "docs" / picture).read_bytes() == (stored / study / picture).read_bytes()
+    every = claims(stored)
+    for claim in every:
+        holds = "yes" if claim.holds else "no"
+        assert f"| {claim.claim} | {claim.said_by} | {claim.measured} | {holds} |" in page
     # what the page says in words
-    found = {claim.id: claim for claim in claims(ROOT / "reproductions")}
+    found = {claim.id: claim for claim in every}
     assert all(claim.trials == 20 for claim in found.values() if claim.journal.endswith("static"))
     for target in ("rosenbrock", "ackley", "sphere", "rastrigin"):
         assert found[f"best-expert-{target}"].holds
         assert found[f"ahead-of-ucb-{target}"].holds
     assert not found["favours-sphere-paper"].holds
     assert found["favours-sphere-default"].holds
+    assert all(claim.holds for name, claim in found.items() if name.startswith("safe-"))
+    assert found["growth"].holds
+    assert not found["favours-sphere-tried"].holds

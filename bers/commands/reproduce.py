@@ -26,6 +26,7 @@ _JOURNALS = {
     "options": ("options", "OptionsConfig", 20),
     "paper-metric": ("paper_metric", "PaperMetricConfig", 5),
     "latent": ("latent", "LatentConfig", 5),
+    "supply": ("supply", "SupplyConfig", 5),
 }
 """Studies that live in journals: module, settings, trials."""
 
@@ -34,8 +35,8 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="static, safety, growth, options, paper-metric, latent, heads, trust, nobody or "
-            "grunfeld."
+            help="static, safety, growth, options, paper-metric, latent, supply, heads, trust, "
+            "nobody or grunfeld."
         ),
     ] = "static",
     out: Annotated[
@@ -43,7 +44,7 @@ def reproduce(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric and latent, else 20."),
+        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric, latent and supply, else 20."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
     backend: Annotated[
@@ -100,7 +101,8 @@ def _reproduce_journal(
     module_name, config_name, default = _JOURNALS[name]
     module = import_module(f"bers.experiments.{module_name}")
     experiment = Experiment(name, getattr(module, config_name)(), module.trial)
-    outcome = run(experiment, range(trials or default), out, progress=progress, **how)
+    each = getattr(module, "PARTS", 1)  # of a trial, run one by one
+    outcome = run(experiment, range((trials or default) * each), out, progress=progress, **how)
     if outcome.ok:
         _report(name, out)
     _leave_if_failed(outcome)
@@ -122,7 +124,7 @@ def _leave_if_failed(outcome: Any) -> None:
 def _report(name: str, out: Path) -> None:
     """Tables and pictures, from the journals alone."""
     from bers.files import write_atomically
-    from bers.report.static import DRAWN, TABLES
+    from bers.report.studies import DRAWN, TABLES
 
     for picture, draw in DRAWN.get(name, {}).items():
         draw(out, out / picture)

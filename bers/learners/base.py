@@ -5,12 +5,10 @@ what the guide hands over, and reports what it saw. It knows nothing of models a
 """
 
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
-
-from bers.reuse.guide import Guide
 
 State = TypeVar("State")
 
@@ -34,7 +32,10 @@ class Learner(Protocol[State]):
     """Any O_base."""
 
     def iterate(
-        self, rng: np.random.Generator, state: State, guide: Guide | None
+        self, rng: np.random.Generator, state: State, guide: Any
     ) -> tuple[State, Experience]:
-        """Explore and train once; the new state, and what was seen."""
+        """Explore and train once; the new state, and what was seen.
+
+        The guide is what suits the learner: bers.reuse has one for points and one for batches.
+        """
         ...

@@ -13,6 +13,7 @@ from bers.report.claim import Claim, ends
 from bers.report.curves import Runs, every_generation, log10_mean, number, read_runs
 from bers.report.static_claims import RIGHT, static_claims
 from bers.report.statistics import interquartile_mean, interval
+from bers.report.supply_claims import supply_claims
 
 
 def claims(root: Path) -> list[Claim]:
@@ -122,4 +123,5 @@ _CHECKS: dict[str, Callable[[Runs], Iterator[Claim]]] = {
     "latent": _latent,
     "safety": _safety,
     "growth": _growth,
+    "supply": supply_claims,
 }

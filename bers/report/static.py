@@ -1,10 +1,8 @@
 """Tables of the static studies, from their journals.
 
-Enters: a folder of journals. Leaves: Markdown. What to draw and to tabulate for which study is in
-`DRAWN` and `TABLES`.
+Enters: a folder of journals. Leaves: Markdown.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +18,6 @@ from bers.report.curves import (
     span,
     table,
 )
-from bers.report.static_figures import draw_functions, draw_latent, draw_more
 from bers.report.statistics import (
     interquartile_mean,
     interval,
@@ -152,16 +149,3 @@ def paper_metric_tables(folder: Path) -> str:
     heads = ["variant", "rows", "generation 4", "48", "100", "all", "best at 100"]
     note = "Weights are Rosenbrock : Ackley : Sphere."
     return "\n".join([*_head(runs), note, "", *table(heads, rows), ""])
-
-
-TABLES: dict[str, Callable[[Path], str]] = {
-    "static": static_tables,
-    "safety": safety_tables,
-    "growth": growth_tables,
-    "options": options_tables,
-    "paper-metric": paper_metric_tables,
-}
-DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
-    "static": {"functions.png": draw_functions, "more-methods.png": draw_more},
-    "latent": {"latent.png": draw_latent},
-}

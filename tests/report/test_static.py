@@ -5,14 +5,13 @@ from report_helpers import record, write_trials
 
 from bers.errors import FileError
 from bers.report.static import (
-    DRAWN,
-    TABLES,
     growth_tables,
     options_tables,
     paper_metric_tables,
     safety_tables,
     static_tables,
 )
+from bers.report.studies import DRAWN, TABLES
 
 
 def cells(text):

@@ -1,0 +1,126 @@
+"""DDPG on the supply chain: training steps per second, against Stable-Baselines3 and SBX.
+
+A step is an action, a period of the network, and one update of actor, critic and their slow copies
+on a batch. All have two hidden layers of 300 units, batches of 32, the same stocks one-hot, and one
+thread. Ours is one compiled call for each episode; the peers step a Gymnasium environment. They do
+without the penalty on weights that ours has.
+"""
+
+from collections.abc import Callable
+
+import gymnasium
+import jax
+import numpy as np
+from apart import apart
+from one_thread import one_thread
+from row import Row, faster
+from timing import take_turns
+
+from bers.learners.ddpg import DDPGConfig, episode, new_state, nothing_handed
+from bers.problems.supply_chain import SupplyChain
+from bers.problems.supply_task import SupplyTask
+
+STEPS = SupplyChain().horizon
+ROUNDS = 10
+_CONFIG = DDPGConfig()
+
+
+def rows() -> list[Row]:
+    """Two races."""
+    makers = {"ours": ours, "sb3": sb3, "sbx": sbx}
+    with one_thread(), apart("supply_ddpg", makers) as turns:
+        seconds = take_turns("supply_ddpg", turns, rounds=ROUNDS)
+    rates = {name: STEPS / value for name, value in seconds.items()}
+    peers = {"sb3": ("Stable-Baselines3's DDPG", 5.0), "sbx": ("SBX's DDPG", 1.5)}
+    return [
+        faster(
+            f"supply_ddpg_{peer}",
+            rates["ours"],
+            rates[peer],
+            peer_name=peer_name,
+            goal=goal,
+            unit="training steps per second",
+            note=f"{_CONFIG.hidden[0]} and {_CONFIG.hidden[1]} hidden units, batches of "
+            f"{_CONFIG.batch_size}, one update per step, environment included, one thread.",
+        )
+        for peer, (peer_name, goal) in peers.items()
+    ]
+
+
+def ours() -> Callable[[], object]:
+    """An episode at a call."""
+    task, key = SupplyTask(SupplyChain()), jax.random.key(0)
+    state = new_state(key, task=task, config=_CONFIG)
+    handed, calls = nothing_handed(task, _CONFIG), 0
+
+    def run() -> int:
+        nonlocal state, calls
+        calls += 1
+        now = jax.random.fold_in(key, calls)
+        state, seen = episode(now, state, handed, None, task=task, config=_CONFIG)
+        jax.block_until_ready(seen.td)
+        return int(state.steps)
+
+    return run
+
+
+def sb3() -> Callable[[], object]:
+    """The same number of steps; its actor and critic share one rate."""
+    from stable_baselines3 import DDPG
+
+    return _peer(DDPG, device="cpu", policy_kwargs={"net_arch": list(_CONFIG.hidden)})
+
+
+def sbx() -> Callable[[], object]:
+    """The same number of steps."""
+    from sbx import DDPG
+
+    return _peer(
+        DDPG,
+        qf_learning_rate=_CONFIG.critic_rate,
+        policy_kwargs={"net_arch": list(_CONFIG.hidden)},
+    )
+
+
+def _peer(make: type, **options: object) -> Callable[[], object]:
+    from stable_baselines3.common.noise import NormalActionNoise
+
+    env = OneHot(gymnasium.make("bers/SupplyChain-v0", disable_env_checker=True))
+    outputs = env.action_space.shape[0]
+    model = make(
+        "MlpPolicy",
+        env,
+        learning_rate=_CONFIG.actor_rate,
+        buffer_size=_CONFIG.capacity,
+        learning_starts=_CONFIG.batch_size,
+        batch_size=_CONFIG.batch_size,
+        tau=_CONFIG.target_rate,
+        gamma=_CONFIG.gamma,
+        train_freq=1,
+        gradient_steps=1,
+        action_noise=NormalActionNoise(np.zeros(outputs), np.full(outputs, _CONFIG.noise)),
+        seed=0,
+        **options,
+    )
+
+    def run() -> int:
+        model.learn(STEPS, reset_num_timesteps=False)
+        return model.num_timesteps
+
+    run()  # the first steps do not learn yet
+    return run
+
+
+class OneHot(gymnasium.ObservationWrapper):
+    """What our networks see, for the peers."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        config = SupplyChain()
+        self.digits = np.eye(config.capacity + 1, dtype=np.float32)
+        size = (config.K + 1) * (config.capacity + 1)
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        """Stocks one-hot."""
+        return self.digits[np.asarray(observation, np.int64)].ravel()

@@ -1,0 +1,48 @@
+"""What a model of the supply chain's reward is shown of a transition.
+
+Enters: stocks before, actions, stocks after, as rows. Leaves: rows of numbers. The reward is close
+to additive in the number of trucks per route, which the controller knows before it pays.
+"""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float32, Int
+
+from bers.problems.supply_chain import SupplyChain, shipments, trucks_for
+
+
+def trucks_and_stocks(
+    s_tm1: Int[np.ndarray, "n places"],
+    a_tm1: Float32[np.ndarray, "n A"],
+    s_t: Int[np.ndarray, "n places"],
+    *,
+    config: SupplyChain,
+) -> Float32[np.ndarray, "n k"]:
+    """Stocks before and after, the action, and the trucks on every route.
+
+    >>> empty, act = np.zeros((2, 7), np.int32), np.ones((2, 44), np.float32)
+    >>> trucks_and_stocks(empty, act, empty, config=SupplyChain()).shape
+    (2, 94)
+    """
+    trucks = np.asarray(_trucks(jnp.asarray(s_tm1), jnp.asarray(a_tm1), config=config))
+    return np.concatenate(
+        [s_tm1, s_t, a_tm1, trucks[:, _routes(config.K)]], axis=1, dtype=np.float32
+    )
+
+
+@partial(jax.jit, static_argnames="config")
+def _trucks(
+    stock: Int[Array, "n places"], action: Float32[Array, "n A"], *, config: SupplyChain
+) -> Int[Array, "n pairs"]:
+    units = jax.vmap(partial(shipments, config=config))(stock, action)
+    return trucks_for(units, config=config).reshape(len(stock), -1)
+
+
+def _routes(K: int) -> Int[np.ndarray, " routes"]:
+    """Numbers of the pairs (from, to) that are routes: to a warehouse, and not to itself."""
+    possible = ~np.eye(K + 1, dtype=bool)
+    possible[:, 0] = False
+    return np.flatnonzero(possible)
