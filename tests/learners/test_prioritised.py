@@ -38,14 +38,14 @@ def ring_of(priorities, capacity=None):
     """A replay with these priorities, made without the functions under test."""
     p = np.asarray(priorities, np.float32)
     room = np.zeros((capacity or len(p)) - len(p), np.float32)
-    parts = Prioritised(
-        rows=transitions(np.concatenate([np.arange(len(p)), room])),
-        origin=np.zeros(len(p) + len(room), np.int16),
-        tree=exact_tree(np.concatenate([p, room])).astype(np.float32),
-        greatest=np.maximum(p.max(), 1),
-        count=np.int32(len(p)),
+    rows = transitions(np.concatenate([np.arange(len(p)), room]))
+    return Prioritised(
+        rows=jax.tree.map(jnp.asarray, rows),
+        origin=jnp.asarray(np.zeros(len(rows), np.int16)),
+        tree=jnp.asarray(exact_tree(np.concatenate([p, room])), jnp.float32),
+        greatest=jnp.asarray(np.maximum(p.max(), 1)),
+        count=jnp.asarray(len(p), jnp.int32),
     )
-    return jax.tree.map(jnp.asarray, parts)
 
 
 def exact_tree(priorities):

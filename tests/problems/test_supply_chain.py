@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy.special import pdtr
 
 from bers.errors import ConfigError
 from bers.problems.supply_chain import (
@@ -14,6 +15,7 @@ from bers.problems.supply_chain import (
     FAR,
     NEAR,
     SupplyChain,
+    drawn_demand,
     reset,
     ring_costs,
     scenario_costs,
@@ -284,3 +286,15 @@ def test_what_a_network_is_made_of():
 def test_impossible_networks(options, message):
     with pytest.raises(ConfigError, match=message):
         SupplyChain(**options)
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.5, 7.0, 60.0])
+def test_demand_is_poisson(mean):
+    config = SupplyChain(np.zeros((3, 3)).tolist(), demand=(mean, 5.0))
+    keys = jax.random.split(jax.random.key(2), 20_000)
+    demand = np.asarray(jax.vmap(lambda key: drawn_demand(key, config=config))(keys))[:, 0]
+    n = np.arange(200)
+    expected = np.diff(pdtr(n, mean), prepend=0.0)
+    found = np.bincount(demand, minlength=200) / len(demand)
+    error = np.sqrt(expected * (1 - expected) / len(demand))
+    assert (np.abs(found - expected) <= 5 * error + 1e-4).all()
