@@ -126,6 +126,12 @@ def _report(name: str, out: Path) -> None:
     from bers.files import write_atomically
     from bers.report.studies import DRAWN, TABLES
 
+    if name == "supply":
+        from bers.integrations.actor_drawing import draw_actor
+        from bers.integrations.supply_drawing import draw_scenarios
+
+        draw_scenarios(out / "scenarios.png")
+        draw_actor(path=out / "actor.png")
     for picture, draw in DRAWN.get(name, {}).items():
         draw(out, out / picture)
         new_console().print(f"Picture: {out / picture}", markup=False)
