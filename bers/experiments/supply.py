@@ -62,7 +62,7 @@ _PAPER = ReuseConfig(
 )  # fmt: skip
 
 WEIGHTED: dict[str, Method] = {
-    "BERS": Method(_ours(), HandConfig(clone=3.0)),
+    "BERS": Method(_ours(), HandConfig(mix="row", clone=3.0)),
     "BERS, paper's recipe": Method(_PAPER, HandConfig.paper()),
     **{
         f"S{i + 1}": Method(replace(_PAPER, rule=f"single:{i}"), HandConfig.paper())

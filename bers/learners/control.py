@@ -8,6 +8,8 @@ from typing import Any, Protocol
 
 from jaxtyping import Array, Float32, PRNGKeyArray
 
+from bers.learners.networks import Ones
+
 
 class Task(Protocol):
     """A problem with continuous actions; methods see one state at a time."""
@@ -32,8 +34,8 @@ class Task(Protocol):
         """The next state, and the reward on the way to it."""
         ...
 
-    def observe(self, s: Any) -> Float32[Array, " k"]:
-        """A state as numbers for a network."""
+    def observe(self, s: Any) -> Float32[Array, " k"] | Ones:
+        """A state as an input of a network."""
         ...
 
     def action(self, outputs: Float32[Array, " outputs"]) -> Float32[Array, " A"]:

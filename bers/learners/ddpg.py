@@ -22,7 +22,7 @@ from bers.errors import ConfigError
 from bers.learners import prioritised
 from bers.learners.base import Experience
 from bers.learners.control import Task
-from bers.learners.networks import Net, new_net, towards
+from bers.learners.networks import Net, Ones, new_net, towards, width
 from bers.learners.policy_reuse import PolicyGuide
 from bers.learners.prioritised import Prioritised, draw, learned
 from bers.learners.replay import Ring, Transitions, add, new_ring, uniform
@@ -173,7 +173,7 @@ def new_state(
     """Fresh networks and an empty replay, or the one given."""
     actor_key, critic_key, state_key = jax.random.split(key, 3)
     s = task.reset(state_key)
-    k, a = task.observe(s).shape[0], task.action(jnp.zeros(task.outputs))
+    k, a = width(task.observe(s)), task.action(jnp.zeros(task.outputs))
     actor = new_net(actor_key, (k, *config.hidden, task.outputs))
     critic = new_net(critic_key, (k + len(a), *config.hidden, 1))
     moments = [optax.adam(1.0).init(eqx.filter(net, eqx.is_array)) for net in (actor, critic)]
@@ -332,8 +332,8 @@ def _filled(
     return jax.tree.map(either, batch, theirs)
 
 
-def _value(critic: Net, seen: Float32[Array, "b k"], action: Float32[Array, "b A"]) -> Array:
-    return critic(jnp.concatenate([seen, action], axis=1))[:, 0]
+def _value(critic: Net, seen: Array | Ones, action: Float32[Array, "b A"]) -> Array:
+    return critic(seen, action)[:, 0]
 
 
 def _adam(net: Net, slope: Net, moments: optax.OptState, rate: float) -> tuple[Net, optax.OptState]:

@@ -1,7 +1,8 @@
 """Small multi-layer perceptrons for policies and value functions.
 
 Enters: a key and layer sizes. Leaves: a `Net`, a record of weights and biases that is called on one
-input. Hidden layers start by Glorot's rule; the output layer starts close to zero, so that a fresh
+input, or on rows of them. Inputs that are mostly zeros come as the places of their ones, `Ones`: the
+first layer then adds up rows of its weights and multiplies nothing. Hidden layers start by Glorot's rule; the output layer starts close to zero, so that a fresh
 policy is indifferent and a fresh value is nothing (paper: U(-3e-3, 3e-3)).
 """
 
@@ -11,9 +12,31 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, PRNGKeyArray
+from jaxtyping import Array, Float32, Int32, PRNGKeyArray
 
 _OUTPUT = 3e-3
+
+
+class Ones(eqx.Module):
+    """An input that is 1 at some places and 0 everywhere else.
+
+    >>> Ones(jnp.array([0, 2]), 4).dense.tolist()
+    [1.0, 0.0, 1.0, 0.0]
+    """
+
+    places: Int32[Array, "*batch ones"]
+    width: int = eqx.field(static=True)
+    """Entries in all."""
+
+    @property
+    def dense(self) -> Float32[Array, "*batch k"]:
+        """The entries themselves."""
+        return jax.nn.one_hot(self.places, self.width).sum(axis=-2)
+
+
+def width(x: Array | Ones) -> int:
+    """Entries of an input."""
+    return x.width if isinstance(x, Ones) else x.shape[-1]
 
 
 class Net(eqx.Module):
@@ -23,17 +46,28 @@ class Net(eqx.Module):
     biases: tuple[Float32[Array, "_"], ...]
     activation: str = eqx.field(static=True)
 
-    def __call__(self, x: Float32[Array, "*batch k"]) -> Float32[Array, "*batch out"]:
-        """The outputs for one input or for rows of them."""
+    def __call__(self, *inputs: Float32[Array, "*batch _"] | Ones) -> Float32[Array, "*batch out"]:
+        """The outputs for one input or for rows of them; several stand one behind the other."""
         squash = jax.nn.relu if self.activation == "relu" else jnp.tanh
-        for W, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = squash(x @ W + b)
-        return x @ self.weights[-1] + self.biases[-1]
+        x = _first(self.weights[0], inputs) + self.biases[0]
+        for W, b in zip(self.weights[1:], self.biases[1:], strict=True):
+            x = squash(x) @ W + b
+        return x
 
     @property
     def penalty(self) -> Float32[Array, ""]:
         """Σ ‖W‖², biases left alone."""
         return jnp.sum(jnp.array([jnp.sum(W**2) for W in self.weights]))
+
+
+def _first(W: Float32[Array, "k out"], inputs: tuple[Array | Ones, ...]) -> Array:
+    """Inputs, one behind the other, times W."""
+    total, start = 0.0, 0
+    for x in inputs:
+        rows = W[start : start + width(x)]
+        total += rows[x.places].sum(axis=-2) if isinstance(x, Ones) else x @ rows
+        start += width(x)
+    return jnp.asarray(total)
 
 
 def new_net(key: PRNGKeyArray, sizes: Sequence[int], *, activation: str = "relu") -> Net:

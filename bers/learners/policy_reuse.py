@@ -19,7 +19,7 @@ import optax
 from jaxtyping import Array, Bool, Float64, Int, PRNGKeyArray
 
 from bers.learners.control import Task
-from bers.learners.networks import Net, new_net
+from bers.learners.networks import Net, new_net, width
 from bers.learners.replay import Transitions
 
 
@@ -38,11 +38,11 @@ def cloned(
     """A policy that does what the transitions show, by cross-entropy (paper: 50 epochs)."""
     net_key, order_key = jax.random.split(key)
     seen = jax.vmap(task.observe)(shown.s_tm1)
-    net = new_net(net_key, (seen.shape[1], *hidden, task.outputs))
+    net = new_net(net_key, (width(seen), *hidden, task.outputs))
     adam = optax.adam(rate)
 
     def loss(net: Net, rows: Int[Array, " b"]) -> Array:
-        surprise = jax.vmap(task.surprise)(net(seen[rows]), shown.a_tm1[rows])
+        surprise = jax.vmap(task.surprise)(net(jax.tree.map(lambda x: x[rows], seen)), shown.a_tm1[rows])
         return surprise.mean() + l2 * net.penalty
 
     def step(carry: tuple, rows: Int[Array, " b"]) -> tuple[tuple, None]:

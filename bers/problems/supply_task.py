@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32, PRNGKeyArray
 
+from bers.learners.networks import Ones
 from bers.problems import supply_chain
 from bers.problems.supply_chain import SupplyChain
 
@@ -19,8 +20,8 @@ class SupplyTask:
     """One network, to be controlled.
 
     >>> task = SupplyTask(SupplyChain(1))
-    >>> task.observe(task.reset(jax.random.key(0))).shape, task.outputs
-    ((357,), 44)
+    >>> task.observe(task.reset(jax.random.key(0))).width, task.outputs
+    (357, 44)
     """
 
     network: SupplyChain
@@ -46,9 +47,10 @@ class SupplyTask:
         s_t, r_t, _ = supply_chain.step(key, s_tm1, a_tm1, config=self.network)
         return s_t, r_t
 
-    def observe(self, s: Int32[Array, " places"]) -> Float32[Array, " k"]:
+    def observe(self, s: Int32[Array, " places"]) -> Ones:
         """Every stock one-hot."""
-        return jax.nn.one_hot(s, self.network.capacity + 1, dtype=jnp.float32).ravel()
+        levels = self.network.capacity + 1
+        return Ones(s + levels * jnp.arange(len(s)), levels * len(s))
 
     def action(self, outputs: Float32[Array, " A"]) -> Float32[Array, " A"]:
         """A sigmoid, and a softmax per place."""

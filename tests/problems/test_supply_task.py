@@ -20,7 +20,7 @@ def blocks(action):
 
 def test_stocks_are_shown_one_hot():
     stock = jnp.array([50, 0, 1, 2, 3, 4, 5])
-    seen = np.asarray(TASK.observe(stock)).reshape(7, 51)
+    seen = np.asarray(TASK.observe(stock).dense).reshape(7, 51)
     np.testing.assert_array_equal(seen.sum(axis=1), 1)
     np.testing.assert_array_equal(seen.argmax(axis=1), stock)
 
