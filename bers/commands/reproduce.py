@@ -27,6 +27,7 @@ _JOURNALS = {
     "paper-metric": ("paper_metric", "PaperMetricConfig", 5),
     "latent": ("latent", "LatentConfig", 5),
     "supply": ("supply", "SupplyConfig", 5),
+    "supply-options": ("supply_options", "SupplyOptionsConfig", 5),
 }
 """Studies that live in journals: module, settings, trials."""
 
@@ -35,8 +36,8 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="static, safety, growth, options, paper-metric, latent, supply, heads, trust, "
-            "nobody or grunfeld."
+            help="static, safety, growth, options, paper-metric, latent, supply, "
+            "supply-options, heads, trust, nobody or grunfeld."
         ),
     ] = "static",
     out: Annotated[
@@ -44,7 +45,7 @@ def reproduce(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric, latent and supply, else 20."),
+        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric, latent and supply's, else 20."),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
     backend: Annotated[

@@ -22,7 +22,7 @@ from bers.experiments.supply_demonstrations import (
     shown,
     with_trucks,
 )
-from bers.learners.ddpg import DDPG, DDPGState, episode, nothing_handed, returns_of
+from bers.learners.ddpg import DDPG, DDPGState, Inputs, episode, nothing_handed, returns_of
 from bers.learners.policy_reuse import Arms, PolicyGuide, cloned
 from bers.learners.prioritised import new_prioritised, preload
 from bers.model import nig
@@ -50,19 +50,19 @@ class Method:
     hand: HandConfig
 
 
-def _ours(**changes: Any) -> ReuseConfig:
-    model = ModelConfig(hidden=(300, 200), skip=True)
-    settings = {"schedule": _FADING, "batches": 20, "subset": 2000, "model": model}
-    return ReuseConfig(**{**settings, **changes})
-
-
+OURS = Method(
+    ReuseConfig(
+        schedule=_FADING, batches=20, subset=2000, model=ModelConfig(hidden=(300, 200), skip=True)
+    ),
+    HandConfig(mix="row", clone=3.0),
+)
 _PAPER = ReuseConfig(
     rule="weights", schedule=_FADING, batches=20, subset=None,
     model=ModelConfig.paper(hidden=(300, 200)),
 )  # fmt: skip
 
 WEIGHTED: dict[str, Method] = {
-    "BERS": Method(_ours(), HandConfig(mix="row", clone=3.0)),
+    "BERS": OURS,
     "BERS, paper's recipe": Method(_PAPER, HandConfig.paper()),
     **{
         f"S{i + 1}": Method(replace(_PAPER, rule=f"single:{i}"), HandConfig.paper())
@@ -92,7 +92,7 @@ def trial(config: SupplyConfig, seed: int) -> Iterator[dict[str, Any]]:
     truth = TRUTHS[which]
     given = shown(number, inputs=with_trucks(), config=config.shown)
     yield {"data_digests": {source.name: source.digest[:16] for source in given.sources}}
-    bench = Bench(SupplyTask(SupplyChain(truth)), given, number, config)
+    bench = Bench(SupplyTask(SupplyChain(truth)), given, number, config, with_trucks())
     for name in METHODS:
         record = {"truth": str(truth), "trial": number, "method": name, "sources": given.profit}
         yield record | bench.run(name)
@@ -101,19 +101,21 @@ def trial(config: SupplyConfig, seed: int) -> Iterator[dict[str, Any]]:
 class Bench:
     """One truth, one set of demonstrations; every method starts from the same networks."""
 
-    def __init__(self, task: SupplyTask, given: Shown, number: int, config: SupplyConfig) -> None:
+    def __init__(
+        self, task: SupplyTask, given: Shown, number: int, config: SupplyConfig, inputs: Inputs
+    ) -> None:
         self.task, self.given, self.number, self.config = task, given, number, config
-        self.learner = DDPG(task, with_trucks(), jax.tree.map(jnp.asarray, given.pool))
+        self.learner = DDPG(task, inputs, jax.tree.map(jnp.asarray, given.pool))
         self._models: dict[ModelConfig, Model] = {}
 
-    def run(self, name: str) -> dict[str, Any]:
+    def run(self, method: "str | Method") -> dict[str, Any]:
         """One method."""
         rng = np.random.default_rng([self.number, 1])
         state = self.learner.start(rng)
         special = {"PER": self._prioritised, "PPR": self._policies, "None": self._alone}
-        if name in special:
-            return special[name](rng, state)
-        return self.weighted(WEIGHTED[name], rng, state)
+        if isinstance(method, str) and method in special:
+            return special[method](rng, state)
+        return self.weighted(WEIGHTED[method] if isinstance(method, str) else method, rng, state)
 
     def weighted(
         self, method: Method, rng: np.random.Generator, state: DDPGState

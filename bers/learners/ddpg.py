@@ -14,18 +14,18 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
 from bers.data.settings import whole
 from bers.errors import ConfigError
 from bers.learners import prioritised
+from bers.learners.adam import Moments, adam, no_moments
 from bers.learners.base import Experience
 from bers.learners.control import Task
 from bers.learners.networks import Net, Ones, new_net, towards, width
 from bers.learners.policy_reuse import PolicyGuide
 from bers.learners.prioritised import Prioritised, draw, learned
-from bers.learners.replay import Ring, Transitions, add, new_ring, uniform
+from bers.learners.replay import Ring, Transitions, add, fetch, new_ring, uniform
 from bers.reuse.batches import BatchGuide
 
 _NEVER_ZERO = 1e-3  # added to an error, so that every row can come up again
@@ -83,8 +83,8 @@ class Networks(eqx.Module):
     critic: Net
     slow_actor: Net
     slow_critic: Net
-    actor_moments: optax.OptState
-    critic_moments: optax.OptState
+    actor_moments: Moments
+    critic_moments: Moments
 
 
 class DDPGState(eqx.Module):
@@ -176,8 +176,7 @@ def new_state(
     k, a = width(task.observe(s)), task.action(jnp.zeros(task.outputs))
     actor = new_net(actor_key, (k, *config.hidden, task.outputs))
     critic = new_net(critic_key, (k + len(a), *config.hidden, 1))
-    moments = [optax.adam(1.0).init(eqx.filter(net, eqx.is_array)) for net in (actor, critic)]
-    nets = Networks(actor, critic, actor, critic, *moments)
+    nets = Networks(actor, critic, actor, critic, no_moments(actor), no_moments(critic))
     own = new_ring(Transitions(s, a, jnp.zeros(()), s), config.capacity)
     state = DDPGState(nets, own if replay is None else replay, jnp.zeros((), jnp.int32))
     return jax.tree.map(jnp.array, state)  # copies, so that all can be written in place
@@ -216,7 +215,7 @@ def episode(
         s_t, r_t = task.step(step_key, s_tm1, a_tm1)
         new = Transitions(s_tm1, a_tm1, r_t, s_t)
         replay, own, matter, origin = _stored(batch_key, state, new, config)
-        batch = replay.rows[own]
+        batch = fetch(replay, own)
         if pool is not None:
             batch = _filled(batch, pool, rows, r_rows)
         nets, td = update(
@@ -263,9 +262,9 @@ def update(
         return -worth.mean() + config.l2 * actor.penalty + clone * surprise
 
     slope, td = jax.grad(critic_loss, has_aux=True)(nets.critic)
-    critic, critic_moments = _adam(nets.critic, slope, nets.critic_moments, config.critic_rate)
+    critic, critic_moments = adam(nets.critic, slope, nets.critic_moments, config.critic_rate)
     slope = jax.grad(actor_loss)(nets.actor)
-    actor, actor_moments = _adam(nets.actor, slope, nets.actor_moments, config.actor_rate)
+    actor, actor_moments = adam(nets.actor, slope, nets.actor_moments, config.actor_rate)
     rate = config.target_rate
     slow = towards(nets.slow_actor, actor, rate), towards(nets.slow_critic, critic, rate)
     return Networks(actor, critic, *slow, actor_moments, critic_moments), td
@@ -334,8 +333,3 @@ def _filled(
 
 def _value(critic: Net, seen: Array | Ones, action: Float32[Array, "b A"]) -> Array:
     return critic(seen, action)[:, 0]
-
-
-def _adam(net: Net, slope: Net, moments: optax.OptState, rate: float) -> tuple[Net, optax.OptState]:
-    move, moments = optax.adam(rate).update(slope, moments)  # pyright: ignore[reportArgumentType]
-    return eqx.apply_updates(net, move), moments

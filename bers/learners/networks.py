@@ -1,9 +1,10 @@
 """Small multi-layer perceptrons for policies and value functions.
 
 Enters: a key and layer sizes. Leaves: a `Net`, a record of weights and biases that is called on one
-input, or on rows of them. Inputs that are mostly zeros come as the places of their ones, `Ones`: the
-first layer then adds up rows of its weights and multiplies nothing. Hidden layers start by Glorot's rule; the output layer starts close to zero, so that a fresh
-policy is indifferent and a fresh value is nothing (paper: U(-3e-3, 3e-3)).
+input or on rows of them. Inputs that are mostly zeros come as the places of their ones, `Ones`; the
+first layer then adds up rows of its weights and multiplies nothing. Hidden layers start by Glorot's
+rule; the output layer starts close to zero, so that a fresh policy is indifferent and a fresh value
+is nothing (paper: U(-3e-3, 3e-3)).
 """
 
 import itertools
@@ -64,9 +65,12 @@ def _first(W: Float32[Array, "k out"], inputs: tuple[Array | Ones, ...]) -> Arra
     """Inputs, one behind the other, times W."""
     total, start = 0.0, 0
     for x in inputs:
-        rows = W[start : start + width(x)]
-        total += rows[x.places].sum(axis=-2) if isinstance(x, Ones) else x @ rows
-        start += width(x)
+        end = start + width(x)
+        if isinstance(x, Ones):
+            total += W[start + x.places].sum(axis=-2)
+        else:
+            total += x @ W[start:end]
+        start = end
     return jnp.asarray(total)
 
 

@@ -12,12 +12,11 @@ arm each step follows that source's policy with probability p_m, the schedule of
 from dataclasses import dataclass, replace
 from functools import partial
 
-import equinox as eqx
 import jax
 import numpy as np
-import optax
 from jaxtyping import Array, Bool, Float64, Int, PRNGKeyArray
 
+from bers.learners.adam import adam, no_moments
 from bers.learners.control import Task
 from bers.learners.networks import Net, new_net, width
 from bers.learners.replay import Transitions
@@ -39,16 +38,16 @@ def cloned(
     net_key, order_key = jax.random.split(key)
     seen = jax.vmap(task.observe)(shown.s_tm1)
     net = new_net(net_key, (width(seen), *hidden, task.outputs))
-    adam = optax.adam(rate)
 
     def loss(net: Net, rows: Int[Array, " b"]) -> Array:
-        surprise = jax.vmap(task.surprise)(net(jax.tree.map(lambda x: x[rows], seen)), shown.a_tm1[rows])
+        surprise = jax.vmap(task.surprise)(
+            net(jax.tree.map(lambda x: x[rows], seen)), shown.a_tm1[rows]
+        )
         return surprise.mean() + l2 * net.penalty
 
     def step(carry: tuple, rows: Int[Array, " b"]) -> tuple[tuple, None]:
         net, moments = carry
-        move, moments = adam.update(jax.grad(loss)(net, rows), moments)
-        return (eqx.apply_updates(net, move), moments), None
+        return adam(net, jax.grad(loss)(net, rows), moments, rate), None
 
     def epoch(carry: tuple, key: PRNGKeyArray) -> tuple[tuple, None]:
         whole = len(shown) // batch_size * batch_size
@@ -56,8 +55,7 @@ def cloned(
         return jax.lax.scan(step, carry, order)
 
     keys = jax.random.split(order_key, epochs)
-    start = net, adam.init(eqx.filter(net, eqx.is_array))
-    return jax.lax.scan(epoch, start, keys)[0][0]
+    return jax.lax.scan(epoch, (net, no_moments(net)), keys)[0][0]
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,16 @@ def add(ring: Ring, one: Transitions) -> Ring:
     return Ring(rows, ring.count + 1)
 
 
+def fetch(ring: Any, rows: Int32[Array, " b"]) -> Transitions:
+    """Those rows of a ring that was written to just before.
+
+    The condition always holds. It keeps the compiler from merging write and read, for which it
+    would copy the whole ring at every step.
+    """
+    none = jax.tree.map(lambda x: jnp.zeros((len(rows), *x.shape[1:]), x.dtype), ring.rows)
+    return jax.lax.cond(ring.count > 0, lambda: ring.rows[rows], lambda: none)
+
+
 def uniform(key: PRNGKeyArray, ring: Ring, count: int) -> Int32[Array, " count"]:
     """Row numbers, each equally likely, with replacement."""
     return jax.random.randint(key, (count,), 0, jnp.maximum(ring.size, 1))

@@ -33,6 +33,24 @@ def trucks_and_stocks(
     )
 
 
+def one_hot_stocks(
+    s_tm1: Int[np.ndarray, "n places"],
+    a_tm1: Float32[np.ndarray, "n A"],
+    s_t: Int[np.ndarray, "n places"],
+    *,
+    config: SupplyChain,
+) -> Float32[np.ndarray, "n k"]:
+    """Stocks before and after, each one-hot, and the action: what the paper's critic sees.
+
+    >>> empty, act = np.zeros((2, 7), np.int32), np.ones((2, 44), np.float32)
+    >>> one_hot_stocks(empty, act, empty, config=SupplyChain()).shape
+    (2, 758)
+    """
+    hot = np.eye(config.capacity + 1, dtype=np.float32)
+    n = len(s_tm1)
+    return np.concatenate([hot[s_tm1].reshape(n, -1), hot[s_t].reshape(n, -1), a_tm1], axis=1)
+
+
 @partial(jax.jit, static_argnames="config")
 def _trucks(
     stock: Int[Array, "n places"], action: Float32[Array, "n A"], *, config: SupplyChain
