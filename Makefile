@@ -19,10 +19,6 @@ $(VENV)/.dev: $(VENV)/.user
 	$(PIP) -e '.[dev]'
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.dev
-	$(PIP) -e '.[dev,sb3]'
-	@touch $@
-
 venv: $(VENV)/.dev ## set up the virtual environment, nothing else
 
 demo: $(VENV)/.user ## a new function with the help of three past runs, and without
@@ -38,7 +34,7 @@ lint: $(VENV)/.dev ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-bench: $(VENV)/.bench ## speed and memory against named peers; ONLY=name runs one
+bench: $(VENV)/.dev ## speed and memory against named peers; ONLY=name runs one
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
 reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
@@ -48,6 +44,8 @@ reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
 	$(BIN)/bers reproduce options
 	$(BIN)/bers reproduce paper-metric
 	$(BIN)/bers reproduce latent
+	$(BIN)/bers reproduce supply
+	$(BIN)/bers reproduce supply-options
 	$(BIN)/bers claims
 	$(BIN)/bers reproduce heads
 	$(BIN)/bers reproduce trust

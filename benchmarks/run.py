@@ -55,6 +55,9 @@ BENCHMARKS = {
         "reuse_generation_peer",
         "reuse_generation_paper",
     ),
+    "supply_ddpg": ("supply_ddpg_sb3", "supply_ddpg_sbx"),
+    "supply_env": ("supply_env",),
+    "replay": ("replay",),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from jaxtyping import Array, Float32, PRNGKeyArray
 
-from bers.learners.networks import Ones
+from bers.problems.ones import Ones
 
 
 class Task(Protocol):

@@ -22,10 +22,11 @@ from bers.learners import prioritised
 from bers.learners.adam import Moments, adam, no_moments
 from bers.learners.base import Experience
 from bers.learners.control import Task
-from bers.learners.networks import Net, Ones, new_net, towards, width
+from bers.learners.networks import Net, new_net, towards, width
 from bers.learners.policy_reuse import PolicyGuide
 from bers.learners.prioritised import Prioritised, draw, learned
 from bers.learners.replay import Ring, Transitions, add, fetch, new_ring, uniform
+from bers.problems.ones import Ones
 from bers.reuse.batches import BatchGuide
 
 _NEVER_ZERO = 1e-3  # added to an error, so that every row can come up again

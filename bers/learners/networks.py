@@ -13,26 +13,11 @@ from collections.abc import Sequence
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float32, Int32, PRNGKeyArray
+from jaxtyping import Array, Float32, PRNGKeyArray
+
+from bers.problems.ones import Ones
 
 _OUTPUT = 3e-3
-
-
-class Ones(eqx.Module):
-    """An input that is 1 at some places and 0 everywhere else.
-
-    >>> Ones(jnp.array([0, 2]), 4).dense.tolist()
-    [1.0, 0.0, 1.0, 0.0]
-    """
-
-    places: Int32[Array, "*batch ones"]
-    width: int = eqx.field(static=True)
-    """Entries in all."""
-
-    @property
-    def dense(self) -> Float32[Array, "*batch k"]:
-        """The entries themselves."""
-        return jax.nn.one_hot(self.places, self.width).sum(axis=-2)
 
 
 def width(x: Array | Ones) -> int:

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float32, Int32, PRNGKeyArray
 
-from bers.learners.networks import Ones
 from bers.problems import supply_chain
+from bers.problems.ones import Ones
 from bers.problems.supply_chain import SupplyChain
 
 

@@ -14,7 +14,7 @@ from bers.report.static import (
     static_tables,
 )
 from bers.report.static_figures import draw_functions, draw_latent, draw_more
-from bers.report.supply import supply_tables
+from bers.report.supply import supply_options_tables, supply_tables
 from bers.report.supply_figures import draw_makeup, draw_posteriors, draw_profit
 
 TABLES: dict[str, Callable[[Path], str]] = {
@@ -24,6 +24,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "options": options_tables,
     "paper-metric": paper_metric_tables,
     "supply": supply_tables,
+    "supply-options": supply_options_tables,
 }
 DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
     "static": {"functions.png": draw_functions, "more-methods.png": draw_more},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bers.report.curves import read_runs, table
+from bers.report.curves import Runs, read_runs, table
 from bers.report.statistics import standard_error
 from bers.report.supply_figures import profits
 
@@ -35,6 +35,44 @@ def supply_tables(folder: Path) -> str:
         lines += ["", f"**{name}** (demonstrations of 1, 2, 3 on their own scenario: {said})", ""]
         lines += table(["method", *after, "first 40", "all"], rows)
     return "\n".join(lines) + "\n"
+
+
+def supply_options_tables(folder: Path) -> str:
+    """For every option: test profit over the first episodes, and the weight that is well placed."""
+    runs = read_runs(folder)
+    truths = runs.values("truth")
+    episodes = len(runs.records[0]["profit"])
+    times = [m for m in (1, 5, 10) if m <= episodes]
+    heads = ["option"]
+    for truth in truths:
+        name = "target" if truth == "target" else f"scenario {truth}"
+        heads += [f"{name}: after {times[0]}", *(f"after {m}" for m in times[1:])]
+        heads += [f"mean of {episodes}", "right weight"]
+    rows = []
+    for method in runs.values("method"):
+        row = [method]
+        for truth in truths:
+            curve = profits(runs, truth, method)
+            row += [f"{curve[:, m - 1].mean():.0f}" for m in times]
+            row += [_with_error(curve.mean(axis=1)), _well_placed(runs, truth, method)]
+        rows.append(row)
+    trials = len(runs.values("trial"))
+    lines = [
+        f"{trials} trials. Test profit per episode, mean and standard error. Right weight: mean "
+        "share of the sources that match the truth.",
+        "",
+    ]
+    return "\n".join([*lines, *table(heads, rows), ""])
+
+
+def _well_placed(runs: Runs, truth: str, method: str) -> str:
+    """The mean weight of the sources that share routes with the truth."""
+    records = runs.pick(truth=truth, method=method)
+    if "weights" not in records[0]:
+        return ""
+    right = [0, 1] if truth == "target" else [int(truth) - 1]
+    a = np.array([r["weights"] for r in records])
+    return f"{a[:, :, right].sum(axis=2).mean():.2f}"
 
 
 def _with_error(values: np.ndarray) -> str:

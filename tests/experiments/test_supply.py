@@ -5,13 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from bers.experiments import supply, supply_demonstrations
+from bers.control.inputs import with_products
+from bers.experiments import supply, supply_demonstrations, supply_options
 from bers.experiments.runner import Experiment, run
 from bers.experiments.supply import METHODS, TRUTHS, SupplyConfig, trial
 from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
 from bers.report.curves import read_runs
 from bers.report.studies import DRAWN
-from bers.report.supply import supply_tables
+from bers.report.supply import supply_options_tables, supply_tables
 from bers.report.supply_claims import supply_claims
 
 SMALL = SupplyConfig(episodes=2, tests=2, shown=DemonstrationConfig(steps=400, rows=300))
@@ -82,6 +83,36 @@ def test_prioritised_batches_are_made_of_demonstrations_at_first(records):
 
 def test_policies_are_each_tried(records):
     assert {r["method"]: r for r in records[1:]}["PPR"]["arms"] == [0, 1]
+
+
+def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
+    monkeypatch.setattr(supply_demonstrations.tempfile, "gettempdir", lambda: str(tmp_path))
+    quick = replace_model(supply.OURS, batches=40)
+    chosen = {"BERS": (quick, supply_options._TRUCKS), "products": (quick, with_products)}
+    chosen["None"] = ("None", supply_options._TRUCKS)
+    monkeypatch.setattr(supply_options, "OPTIONS", chosen)
+    config = supply_options.SupplyOptionsConfig(study=SMALL)
+    run(Experiment("options", config, supply_options.trial), [1], tmp_path / "o", backend="here")
+    found = read_runs(tmp_path / "o")
+    assert found.values("method") == list(chosen)
+    assert found.values("truth") == ["target"]
+    assert "posteriors" not in found.records[0]
+    first, second, alone = (r["profit"] for r in found.records)
+    assert first != second  # the inputs matter
+    assert first != alone
+    made = supply_options_tables(tmp_path / "o")
+    assert "| None |" in made
+    assert "target: after 1 | mean of 2 | right weight |" in made
+
+
+def test_the_options_named_are_ours_with_one_thing_changed():
+    for name, (method, inputs) in supply_options.OPTIONS.items():
+        if name in ("BERS", "None"):
+            continue
+        changed = [inputs is not supply_options._TRUCKS, method.hand != supply.OURS.hand]
+        changed += [method.reuse.rule != supply.OURS.reuse.rule]
+        changed += [method.reuse.model != supply.OURS.reuse.model]
+        assert sum(changed) == 1, name
 
 
 def test_demonstrations_repeat_and_are_kept(tmp_path, monkeypatch):

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from bers.learners.networks import Ones, new_net
+from bers.learners.networks import new_net
+from bers.problems.ones import Ones
 
 KEY = jax.random.key(0)
 
