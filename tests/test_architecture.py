@@ -20,6 +20,7 @@ LAYERS = [
     {"report", "experiments"},
     {"integrations"},
     {"optimise", "control"},
+    {"algorithm_files"},
     {"algorithm"},
     {"learners", "trust"},
     {"reuse", "model"},

@@ -36,8 +36,8 @@ def adam(weights: T, slopes: T, moments: Moments, rate: float) -> tuple[T, Momen
     """One step down. [Eq. adam]
 
     >>> w, moments = adam(jnp.ones(2), jnp.array([3.0, -0.1]), no_moments(jnp.ones(2)), 0.25)
-    >>> w.round(3).tolist()  # the first step is as long as the rate, whatever the slope
-    [0.75, 1.25]
+    >>> (4 * w).round().tolist()  # the first step is as long as the rate, whatever the slope
+    [3.0, 5.0]
     """
     steps = moments.steps + 1
     root = jnp.sqrt(1 - _SECOND**steps)

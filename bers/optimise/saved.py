@@ -6,28 +6,21 @@ streams stood, with the values that were told already.
 """
 
 import os
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
-from bers.algorithm import Reuse, ReuseConfig
+from bers.algorithm_files import plain, reuse_of, reuse_parts, stream_of
 from bers.data.demonstrations import Demonstrations
-from bers.data.transforms import Transform, from_dict
-from bers.errors import BersError, ConfigError, FileError
+from bers.data.transforms import from_dict
+from bers.errors import BersError, FileError
 from bers.learners.camps import Camps
 from bers.learners.differential_evolution import DEConfig, Population
-from bers.model.config import ModelConfig
-from bers.model.model_files import model_of, model_parts
-from bers.reuse.guard import Guard
-from bers.reuse.schedule import Constant, Linear, Power
 from bers.sealed import read_sealed, write_sealed
 from bers.trust.ranking import unique
-from bers.trust.rules import Past
 
 _FORMAT = "bers-run-1"
-_SCHEDULES = {kind.__name__: kind for kind in (Power, Constant, Linear)}
-_STREAMS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 
 
 def save(o: Any, path: str | os.PathLike[str]) -> None:
@@ -63,10 +56,10 @@ def save(o: Any, path: str | os.PathLike[str]) -> None:
                 name: getattr(o.agents.camps, name) for name in ("ahead", "behind", "won")
             }
     if o.reuse is not None:
-        more, settings = _reuse_parts(o.reuse)
+        more, settings = reuse_parts(o.reuse)
         arrays |= more
         about["reuse"] = settings
-    write_sealed(path, _FORMAT, arrays, _plain(about))
+    write_sealed(path, _FORMAT, arrays, plain(about))
 
 
 def load(o: Any, path: str | os.PathLike[str]) -> None:
@@ -95,7 +88,7 @@ def _fill(o: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
     o._x, o._y = [arrays["x"]], [arrays["y"]]
     o.weight_history, o.use_history = list(arrays["weight_history"]), list(arrays["use_history"])
     o._told = {}
-    streams = [_stream(state) for state in about["streams"]]
+    streams = [stream_of(state) for state in about["streams"]]
     o.rng, o._states = streams[0], about["streams"]
     o.agents, o.reuse = None, None
     if "agents.x" in arrays:
@@ -103,95 +96,5 @@ def _fill(o: Any, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         o.agents = Population(arrays["agents.x"], arrays["agents.f"], camps, about["contest"])
     if "reuse" in about:
         sources = [o._mapped(run) for run in o.runs]
-        o.reuse = _reuse(arrays, about["reuse"], sources, streams[1], o.transform)
+        o.reuse = reuse_of(arrays, about["reuse"], sources, streams[1], o.transform)
     o.tell(arrays["told.x"], arrays["told.y"])
-
-
-def _reuse_parts(reuse: Reuse) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    config = reuse.config
-    schedule = type(config.schedule).__name__
-    if type(config.schedule) is not _SCHEDULES.get(schedule):
-        raise ConfigError(
-            f"a run with a schedule of your own ({schedule}) cannot be saved; use one of "
-            f"bers.reuse.schedule: {', '.join(_SCHEDULES)}."
-        )
-    plain = {
-        f.name: getattr(config, f.name)
-        for f in fields(config)
-        if f.name not in ("schedule", "model")
-    }
-    settings: dict[str, Any] = {
-        **plain,
-        "schedule": [schedule, asdict(config.schedule)],  # pyright: ignore[reportArgumentType]
-        "model": config.model.to_dict(),
-        "m": reuse.m,
-    }
-    arrays = {
-        "reuse.a": reuse.a,
-        "past.pulls": reuse.past.pulls,
-        "past.gains": reuse.past.gains,
-        "past.a": reuse.past.a,
-        "guard.paid": reuse.guard.paid,
-        "guard.failed": reuse.guard.failed,
-        "seen.x": reuse.x,
-        "seen.y": reuse.y,
-    }
-    for i, (points, values) in enumerate(zip(reuse.points, reuse.values, strict=True)):
-        arrays |= {f"points.{i}": points, f"values.{i}": values}
-    if reuse.model is not None:
-        parts, about = model_parts(reuse.model)
-        arrays |= {f"model.{name}": array for name, array in parts.items()}
-        settings["fitted"] = about
-    return arrays, settings
-
-
-def _reuse(
-    arrays: dict[str, np.ndarray],
-    about: dict[str, Any],
-    sources: list[Demonstrations],
-    stream: np.random.Generator,
-    transform: Transform | None,
-) -> Reuse:
-    kind, numbers = about.pop("schedule")
-    m, fitted = about.pop("m"), about.pop("fitted", None)
-    settings = ModelConfig(**about.pop("model"))
-    config = replace(ReuseConfig(**about), schedule=_SCHEDULES[kind](**numbers), model=settings)
-    model = None
-    if fitted is not None:
-        start = "model."
-        inner = {k.removeprefix(start): v for k, v in arrays.items() if k.startswith(start)}
-        model = model_of(inner, fitted)
-    N = len(sources)
-    return Reuse(
-        rng=stream,
-        sources=tuple(sources),
-        points=tuple(arrays[f"points.{i}"] for i in range(N)),
-        values=tuple(arrays[f"values.{i}"] for i in range(N)),
-        config=config,
-        transform=transform,
-        model=model,
-        x=arrays["seen.x"],
-        y=arrays["seen.y"],
-        a=arrays["reuse.a"],
-        past=Past(arrays["past.pulls"], arrays["past.gains"], arrays["past.a"]),
-        guard=Guard(arrays["guard.paid"], arrays["guard.failed"]),
-        m=m,
-    )
-
-
-def _plain(state: Any) -> Any:
-    """Settings or a generator's state as JSON; NumPy's numbers and arrays become plain ones."""
-    if isinstance(state, dict):
-        return {key: _plain(value) for key, value in state.items()}
-    if isinstance(state, list | tuple):
-        return [_plain(value) for value in state]
-    return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
-
-
-def _stream(state: dict[str, Any]) -> np.random.Generator:
-    name = state["bit_generator"]
-    if name not in _STREAMS:
-        raise FileError(f"a saved run cannot have a generator named {name!r}.")
-    bits = getattr(np.random, name)()
-    bits.state = state
-    return np.random.Generator(bits)

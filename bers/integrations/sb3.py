@@ -1,0 +1,14 @@
+"""Stable-Baselines3 and SBX: what a user imports.
+
+from bers.integrations.sb3 import BersCallback, BersReplayBuffer
+
+model = SAC("MlpPolicy", env, replay_buffer_class=BersReplayBuffer,
+            replay_buffer_kwargs={"sources": ["alice.parquet", "bob.parquet"]})
+model.learn(50_000, callback=BersCallback())
+"""
+
+from bers.integrations.sb3_buffer import BersDictReplayBuffer, BersReplayBuffer
+from bers.integrations.sb3_callback import BersCallback
+from bers.integrations.sb3_sources import Sources
+
+__all__ = ["BersCallback", "BersDictReplayBuffer", "BersReplayBuffer", "Sources"]

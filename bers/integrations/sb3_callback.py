@@ -1,0 +1,316 @@
+"""Whom a learner of Stable-Baselines3 or SBX should learn from, found out while it learns.
+
+Enters: a learner whose replay buffer is a `BersReplayBuffer`. Every few steps the rows that came in
+are shown to the model of what the sources wanted, the weights are solved for anew, and the buffer
+is told. Leaves: weights, chances and the make-up of batches in the library's logger and progress
+bar, and a file to go on from.
+"""
+
+import os
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Float64
+from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
+
+from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
+from bers.algorithm_files import plain, reuse_of, reuse_parts, stream_of
+from bers.control.hand import Hand, HandConfig
+from bers.control.inputs import with_products
+from bers.data.demonstrations import Demonstrations
+from bers.data.settings import whole
+from bers.errors import BersError, ConfigError, DataWarning, FileError
+from bers.integrations.sb3_buffer import BersReplayBuffer
+from bers.integrations.sb3_sources import flat, in_space
+from bers.learners.base import Experience
+from bers.model.config import ModelConfig
+from bers.model.neural_linear import Model
+from bers.reuse.batches import BatchGuide, Mix
+from bers.reuse.schedule import Power, Schedule, schedule_named
+from bers.sealed import read_sealed, write_sealed
+from bers.trust.ranking import unique
+
+_FORMAT = "bers-sb3-1"
+_OVER = 1e-3  # a chance that is no longer worth the work
+_FADED, _BY = 0.01, 0.45  # the default chance is 1% when 45% of the steps are done, as in the paper
+_MANY_INPUTS = 2000
+_POOR = 0.5
+
+Inputs = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+
+
+class BersCallback(BaseCallback):
+    """Weights for the sources in a `BersReplayBuffer`, kept up to date.
+
+    inputs: what the model of the rewards sees, from rows of observations, actions (in the
+    environment's units, choices one-hot) and next observations; by default these and all products
+    of an observation's with an action's entries. The reward should be close to additive in it.
+    every: steps between two looks. schedule: p_m, where m counts looks; by default a power that
+    has come down to 1% when 45% of the steps are done. rule: how to weigh. relabel: replace the
+    rewards of sources by what the target's head expects there, less `pessimism` of its standard
+    deviations. mix: "row" or "batch". batches, subset: training and rows per look. remember: rows
+    of the target that the model keeps. trimmed: share of rows of least and greatest reward that
+    the model is not shown. model: fitted before on the same rows. config: the model's settings.
+    """
+
+    def __init__(
+        self,
+        *,
+        inputs: Inputs | None = None,
+        every: int = 200,
+        schedule: Schedule | float | str | None = None,
+        rule: str = "odds",
+        relabel: bool = True,
+        pessimism: float = 0.0,
+        mix: Mix = "row",
+        batches: int = 20,
+        subset: int | None = 1000,
+        remember: int = 10_000,
+        trimmed: float = 0.025,
+        model: Model | None = None,
+        config: ModelConfig | None = None,
+        seed: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(verbose)
+        self.inputs, self.seed = inputs, seed
+        self.every = whole(every, "BersCallback(every=...)")
+        self.remember = whole(remember, "BersCallback(remember=...)")
+        self.schedule = None if schedule is None else schedule_named(schedule)
+        self.handing = HandConfig(mix=mix, relabel=relabel, pessimism=pessimism)
+        if not 0 <= trimmed < 0.5:
+            raise ConfigError(f"BersCallback(trimmed=...) must be in [0, 0.5); got {trimmed}.")
+        self.trimmed, self._fitted = trimmed, model
+        self._settings = {
+            "rule": rule,
+            "batches": batches,
+            "subset": subset,
+            "model": config or ModelConfig(skip=True),
+        }
+        self.reuse: Reuse | None = None
+        self.names: list[str] = []
+        self.explained = np.nan
+        self.seconds = 0.0
+        self._seen = self._looked = 0
+        self._loaded: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
+
+    # what a user looks at
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each source by its name, and of "nobody"."""
+        if self.reuse is None:
+            return {}
+        shares = {name: float(w) for name, w in zip(self.names, self.reuse.a, strict=True)}
+        return {**shares, "nobody": max(0.0, 1 - float(self.reuse.a.sum()))}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """What was found out so far, and the random state; the sources' rows are not in the file.
+
+        Save the learner and its buffer beside it, with `save` and `save_replay_buffer`.
+        """
+        if self.reuse is None:
+            raise ConfigError("there is nothing to save before the learner has begun to learn.")
+        arrays, settings = reuse_parts(self.reuse)
+        about = {
+            "reuse": settings,
+            "digests": self._buffer().sources.digests,
+            "stream": self.reuse.rng.bit_generator.state,
+            "seen": self._seen,
+            "looked": self._looked,
+        }
+        write_sealed(path, _FORMAT, arrays, plain(about))
+
+    def resume(self, path: str | os.PathLike[str]) -> "BersCallback":
+        """Go on from a file, with the next `learn`; settings and inputs must be those of then."""
+        self._loaded = read_sealed(path, _FORMAT, "a BERS callback")
+        return self
+
+    # what the library calls
+
+    def _on_training_start(self) -> None:
+        buffer, started = self._buffer(), time.perf_counter()
+        if self.reuse is None:
+            self._begin(buffer)
+        self._tell(buffer)
+        self.seconds += time.perf_counter() - started
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps - self._looked >= self.every and self._open:
+            started = time.perf_counter()
+            self._looked = self.num_timesteps
+            self._look(self._buffer())
+            self.seconds += time.perf_counter() - started
+        return True
+
+    # the work
+
+    @property
+    def _open(self) -> bool:
+        """Whether sources can still matter."""
+        return self.reuse is not None and self.reuse.p_m > _OVER
+
+    def _buffer(self) -> BersReplayBuffer:
+        buffer = getattr(self.model, "replay_buffer", None)
+        if not isinstance(buffer, BersReplayBuffer):
+            raise ConfigError(
+                "BersCallback needs a learner with a BersReplayBuffer: pass "
+                "replay_buffer_class=BersReplayBuffer and "
+                'replay_buffer_kwargs={"sources": [...]} when you make the learner.'
+            )
+        return buffer
+
+    def _begin(self, buffer: BersReplayBuffer) -> None:
+        # a saved learner takes names and digests of the sources along, not their rows
+        self.model.replay_buffer_kwargs["sources"] = buffer.sources  # pyright: ignore
+        self.names = unique(buffer.sources.names)
+        rows = [self._rows(buffer, source) for source in buffer.sources]
+        kept = [_trimmed(source, self.trimmed) for source in rows]
+        x = np.concatenate([source.x for source in rows])
+        r = np.concatenate([source.y for source in rows])
+        hand = Hand(x, r, np.array([source.n for source in rows]), self.handing)
+        keep = (min(s.y.min() for s in kept), max(s.y.max() for s in kept))
+        if self._loaded is not None:
+            self.reuse = self._resumed(buffer, kept)
+        else:
+            seed = self.seed if self.seed is not None else self.model.seed
+            config = ReuseConfig(schedule=self._schedule(), **self._settings)
+            shown = None if self.verbose else False
+            self.reuse = new_reuse(
+                np.random.default_rng(seed), kept, config=config, model=self._fitted, progress=shown
+            )
+            self._seen = buffer.added
+            self._looked = self.num_timesteps
+        self.reuse = replace(self.reuse, hand=hand, keep=keep)
+
+    def _resumed(self, buffer: BersReplayBuffer, sources: list[Demonstrations]) -> Reuse:
+        assert self._loaded is not None
+        arrays, about = self._loaded
+        try:
+            if about["digests"] != buffer.sources.digests:
+                raise FileError("the file was saved with other sources. Give those of then.")
+            self._seen, self._looked = int(about["seen"]), int(about["looked"])
+            stream = stream_of(about["stream"])
+            return reuse_of(arrays, dict(about["reuse"]), sources, stream, None)
+        except BersError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            raise FileError(f"the file is damaged: {error}. Save it again.") from error
+
+    def _schedule(self) -> Schedule:
+        if self.schedule is not None:
+            return self.schedule
+        looks = max(1.0, _BY * self.model._total_timesteps / self.every)
+        return Power(_FADED ** (1 / looks))
+
+    def _rows(self, buffer: BersReplayBuffer, source: Demonstrations) -> Demonstrations:
+        """A source as the model sees it."""
+        seen, acts = buffer.observation_space, buffer.action_space
+        before, action, later = (
+            flat(in_space(source.payload[name], space, f"{name} of {source.name!r}"), space)
+            for name, space in (("observation", seen), ("action", acts), ("next_observation", seen))
+        )
+        return Demonstrations(self._x(before, action, later), source.payload["reward"], source.name)
+
+    def _x(
+        self, before: np.ndarray, action: np.ndarray, later: np.ndarray
+    ) -> Float64[np.ndarray, "n k"]:
+        if self.inputs is not None:
+            return np.asarray(self.inputs(before, action, later), np.float64)
+        k, A = before.shape[1], action.shape[1]
+        if k * A > _MANY_INPUTS:
+            raise ConfigError(
+                f"observations of {k} and actions of {A} numbers are too many for the default "
+                "inputs of the reward's model. Pass BersCallback(inputs=...): a function of rows "
+                "of observations, actions and next observations that leaves a few numbers each."
+            )
+        return with_products(before, action, later).astype(np.float64)
+
+    def _look(self, buffer: BersReplayBuffer) -> None:
+        """One iteration of Algorithm 1's Bayesian part."""
+        assert self.reuse is not None
+        *step, reward = buffer.since(self._seen)
+        self._seen = buffer.added
+        if not len(reward):
+            return
+        x = self._x(*step)
+        self.explained = self._explained(x, reward)
+        reuse = after(self.reuse, Experience(x, reward))
+        if len(reuse.y) > self.remember:
+            reuse = replace(reuse, x=reuse.x[-self.remember :], y=reuse.y[-self.remember :])
+        self.reuse = reuse
+        self._tell(buffer)
+        self._log(buffer)
+
+    def _tell(self, buffer: BersReplayBuffer) -> None:
+        """Hand the buffer its guide; before the target is known, and in the end, none."""
+        reuse = self.reuse
+        if reuse is None or not self._open or not len(reuse.y):
+            return buffer.follow(None)
+        buffer.follow(
+            _prepared(reuse.guide(), reuse.a), chunk=getattr(self.model, "batch_size", None)
+        )
+
+    def _explained(self, x: np.ndarray, reward: Float64[np.ndarray, " n"]) -> float:
+        """Share of the variance of new rewards that the target's head foresaw."""
+        assert self.reuse is not None
+        model = self.reuse.model
+        spread = reward.var()
+        if model is None or len(model.names) == len(self.names) or spread <= 0:
+            return np.nan
+        found = 1 - float(np.mean((reward - model.predict(-1, x).mean) ** 2) / spread)
+        if self.reuse.m == 5 and found < _POOR:
+            warnings.warn(
+                f"the model foresees only {max(found, 0):.0%} of the variance of the rewards, so "
+                "the weights of sources are not to be trusted. Pass BersCallback(inputs=...) with "
+                "numbers in which the reward is close to additive.",
+                DataWarning,
+                stacklevel=2,
+            )
+        return found
+
+    def _log(self, buffer: BersReplayBuffer) -> None:
+        assert self.reuse is not None
+        for name, weight in self.weights.items():
+            key = "nobody" if name == "nobody" else f"weight_{name}"
+            self.logger.record(f"bers/{key}", weight)
+        self.logger.record("bers/p_m", self.reuse.p_m)
+        self.logger.record("bers/explained", self.explained)
+        drawn = buffer.drawn / max(1, buffer.drawn.sum())
+        for name, share in zip([*self.names, "own"], drawn, strict=True):
+            self.logger.record(f"bers/rows_{name}", float(share))
+        buffer.drawn[:] = 0
+        bar = _progress_bar(self.locals.get("callback"))
+        if bar is not None:
+            best = max(self.weights.items(), key=lambda pair: pair[1])
+            bar.set_postfix_str(f"trust {best[0]} {best[1]:.2f}, p {self.reuse.p_m:.2f}")
+
+
+def _prepared(guide: BatchGuide, a: Float64[np.ndarray, " N"]) -> BatchGuide:
+    """The same guide with the rewards of all rows that can be drawn worked out."""
+    rewards = np.zeros(int(guide.counts.sum()))
+    rows = np.flatnonzero(np.repeat(a > 0, guide.counts))
+    rewards[rows] = guide.rewards(rows)
+    return replace(guide, rewards=partial(np.take, rewards))
+
+
+def _trimmed(source: Demonstrations, share: Float | float) -> Demonstrations:
+    low, high = np.quantile(source.y, [share, 1 - share])
+    return source.take((source.y >= low) & (source.y <= high))
+
+
+def _progress_bar(callback: Any) -> Any:
+    """The bar of `learn(progress_bar=True)`, if there is one."""
+    for one in callback.callbacks if isinstance(callback, CallbackList) else [callback]:
+        if isinstance(one, ProgressBarCallback):
+            return getattr(one, "pbar", None)
+        if isinstance(one, CallbackList):
+            found = _progress_bar(one)
+            if found is not None:
+                return found
+    return None
