@@ -36,15 +36,16 @@ class Sources:
     def __init__(
         self, items: "Sequence[Demonstrations | str | os.PathLike[str]] | Sources"
     ) -> None:
+        if isinstance(items, Sources):
+            self.__dict__.update(items.__dict__)
+            return
         if isinstance(items, Demonstrations | str | os.PathLike):
             raise ConfigError("sources must be a list: sources=[...], also if there is one only.")
-        given = items.items if isinstance(items, Sources) else [_read(item) for item in items]
+        given = [_read(item) for item in items]
         if not given:
             raise ConfigError("sources must not be empty. Without sources use ReplayBuffer.")
+        self._items: list[Demonstrations] | None = given
         self.paths = [None if isinstance(i, Demonstrations) else str(i) for i in items]
-        if isinstance(items, Sources):
-            self.paths = items.paths
-        self._items: list[Demonstrations] | None = list(given)
         self.names = unique([source.name for source in given])
         self.digests = [source.digest for source in given]
 

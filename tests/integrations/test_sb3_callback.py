@@ -1,0 +1,188 @@
+"""The callback: the right source is found, nothing is disturbed, everything can be resumed."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from sb3_helpers import QUICK, Line, demonstrator
+from stable_baselines3 import DQN, SAC, TD3
+from stable_baselines3.common.logger import HumanOutputFormat, Logger
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+from bers.errors import ConfigError, DataWarning, FileError
+from bers.integrations.sb3 import BersCallback, BersReplayBuffer
+
+
+def small():
+    """Settings; some learners write into them."""
+    return {"policy_kwargs": {"net_arch": [8]}, "learning_starts": 20, "batch_size": 16}
+
+
+SOURCES = [demonstrator(-1.0), demonstrator(1.0), demonstrator(0.3)]
+
+
+def learner(kind=SAC, env=None, sources=SOURCES, seed=0, policy="MlpPolicy", **how):
+    return kind(
+        policy,
+        Line(1.0) if env is None else env,
+        replay_buffer_class=BersReplayBuffer,
+        replay_buffer_kwargs={"sources": sources},
+        seed=seed,
+        **{**small(), **how},
+    )
+
+
+def callback(**how):
+    return BersCallback(**{"config": QUICK, "every": 40, "subset": 200, **how})
+
+
+def weights_of(model):
+    return [p.detach().numpy().copy() for p in model.policy.parameters()]
+
+
+def test_the_right_source_is_trusted():
+    found = callback(schedule=0.8)
+    learner().learn(200, callback=found)
+    assert found.weights["to 1"] > 0.9
+    assert sum(found.weights.values()) == pytest.approx(1.0)
+    assert found.reuse.m == 5
+    assert found.explained > 0.8
+
+
+def test_nobody_is_trusted_if_all_mislead():
+    class Other(Line):
+        def step(self, action):
+            seen, _, *rest = super().step(action)
+            return seen, float(np.sin(9 * self.x) + 3 * np.sin(20 * self.x)), *rest
+
+    found = callback(schedule=0.9)
+    with pytest.warns(DataWarning, match="not to be trusted"):
+        learner(env=Other(), sources=SOURCES[:2]).learn(400, callback=found)
+    assert found.weights["nobody"] > 0.5
+
+
+@pytest.mark.parametrize("kind", [SAC, TD3])
+def test_with_no_chance_the_learner_is_as_without_us_bit_for_bit(kind):
+    plain = kind("MlpPolicy", Line(1.0), seed=0, **small()).learn(120)
+    ours = learner(kind).learn(120, callback=callback(schedule=0.0))
+    for one, other in zip(weights_of(plain), weights_of(ours), strict=True):
+        np.testing.assert_array_equal(one, other)
+    reused = learner(kind).learn(120, callback=callback(schedule=0.9))
+    pairs = zip(weights_of(plain), weights_of(reused), strict=True)
+    assert any((one != other).any() for one, other in pairs)
+
+
+def test_the_same_seed_gives_the_same_learner():
+    one, other = (learner().learn(120, callback=callback(schedule=0.5)) for _ in range(2))
+    for a, b in zip(weights_of(one), weights_of(other), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_rewards_of_sources_are_those_of_the_target():
+    model = learner(sources=[SOURCES[0]])
+    found = callback(schedule=1.0)
+    model.learn(250, callback=found)
+    buffer = model.replay_buffer
+    rows = np.arange(SOURCES[0].n)
+    handed = buffer.guide.rewards(rows)
+    place = SOURCES[0].payload["next_observation"][:, 0]
+    truth = -((place - 1.0) ** 2)  # the target's, not the source's
+    assert np.corrcoef(handed, truth)[0, 1] > 0.9
+    assert np.corrcoef(buffer.pool.rewards, truth)[0, 1] < 0.5
+
+
+def test_choices_and_several_environments():
+    sources = [demonstrator(-1.0, kind="discrete"), demonstrator(1.0, kind="discrete")]
+    env = DummyVecEnv([lambda: Line(-1.0, kind="discrete")] * 2)
+    found = callback()
+    learner(DQN, env=env, sources=sources).learn(200, callback=found)
+    assert found.weights["to -1"] > 0.9
+
+
+def test_dictionaries_and_normalised_environments():
+    sources = [demonstrator(-1.0, observations="dict"), demonstrator(1.0, observations="dict")]
+    env = VecNormalize(DummyVecEnv([lambda: Line(1.0, observations="dict")]))
+    found = callback()
+    learner(env=env, sources=sources, policy="MultiInputPolicy").learn(160, callback=found)
+    assert found.weights["to 1"] > 0.9  # rewards are seen as they are, not normalised
+
+
+def test_what_is_logged_and_shown():
+    text = io.StringIO()
+    model = learner()
+    model.set_logger(Logger(None, [HumanOutputFormat(text)]))
+    model.learn(100, callback=callback(), log_interval=1)
+    said = text.getvalue()
+    for word in ("weight_to 1", "nobody", "p_m", "explained", "rows_own", "rows_to -1"):
+        assert word in said
+
+
+def test_saved_and_resumed(tmp_path):
+    model, found = learner(), callback(schedule=0.8)
+    model.learn(120, callback=found)
+    model.save(tmp_path / "model.zip")
+    model.save_replay_buffer(tmp_path / "buffer.pkl")
+    found.save(tmp_path / "run.bers")
+    assert (tmp_path / "buffer.pkl").stat().st_size < 40_000_000
+    again = SAC.load(tmp_path / "model.zip", env=Line(1.0))
+    again.load_replay_buffer(tmp_path / "buffer.pkl")
+    again.replay_buffer.attach(SOURCES)
+    later = callback(schedule=0.8).resume(tmp_path / "run.bers")
+    again.learn(80, callback=later, reset_num_timesteps=False)
+    assert later.reuse.m == found.reuse.m + 2
+    assert later.weights["to 1"] > 0.9
+    other = learner(sources=SOURCES[:2])
+    with pytest.raises(FileError, match="other sources"):
+        other.learn(40, callback=callback().resume(tmp_path / "run.bers"))
+
+
+def test_a_resumed_callback_goes_on_with_the_same_bits(tmp_path):
+    whole = callback(schedule=0.8)
+    model = learner()
+    model.learn(120, callback=whole)
+    whole.save(tmp_path / "run.bers")
+    half = callback(schedule=0.8).resume(tmp_path / "run.bers")
+    half.init_callback(model)
+    half._on_training_start()
+    assert half.reuse.m == whole.reuse.m
+    np.testing.assert_array_equal(half.reuse.a, whole.reuse.a)
+    assert half.reuse.rng.random() == whole.reuse.rng.random()
+    np.testing.assert_array_equal(half.reuse.x, whole.reuse.x)
+
+
+def test_a_saved_learner_takes_no_rows_along(tmp_path):
+    many = [demonstrator(-1.0, episodes=600), demonstrator(1.0, episodes=600)]
+    model = learner(sources=many)
+    model.learn(45, callback=callback())
+    model.save(tmp_path / "model.zip")
+    assert (tmp_path / "model.zip").stat().st_size < 200_000
+    assert SAC.load(tmp_path / "model.zip").predict(np.zeros(2))[0].shape == (1,)
+
+
+def test_wrong_uses_are_refused_with_advice():
+    plain = SAC("MlpPolicy", Line(1.0), **small())
+    with pytest.raises(ConfigError, match="replay_buffer_class=BersReplayBuffer"):
+        plain.learn(30, callback=callback())
+    with pytest.raises(ConfigError, match="nothing to save"):
+        callback().save("nowhere")
+    with pytest.raises(ConfigError, match="trimmed"):
+        BersCallback(trimmed=0.5)
+    with pytest.raises(ConfigError, match="every"):
+        BersCallback(every=0)
+
+
+def test_the_model_remembers_so_many_rows():
+    found = callback(remember=90, schedule=0.5)
+    learner().learn(160, callback=found)
+    assert len(found.reuse.y) == 90
+
+
+def test_sbx_asks_for_several_steps_at_once():
+    sbx = pytest.importorskip("sbx")
+    found = callback(mix="batch", schedule=0.9)
+    model = learner(sbx.SAC, gradient_steps=2)
+    model.learn(160, callback=found)
+    assert found.weights["to 1"] > 0.9
+    assert model.replay_buffer.chunk == 16
+    assert torch.device("cpu") == model.replay_buffer.device
