@@ -58,6 +58,7 @@ BENCHMARKS = {
     "supply_ddpg": ("supply_ddpg_sb3", "supply_ddpg_sbx"),
     "supply_env": ("supply_env",),
     "replay": ("replay",),
+    "sb3_buffer": ("sb3_buffer", "sb3_callback"),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""
