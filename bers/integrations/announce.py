@@ -1,7 +1,7 @@
-"""Gymnasium hears of the supply chain, whichever of the two is imported first.
+"""Gymnasium hears of our environments, whichever of the two is imported first.
 
 BERS does not import Gymnasium: it is optional, and brings in NumPy. If Gymnasium is there already,
-the environment is registered at once. Else a finder that finds nothing of its own waits on
+they are registered at once. Else a finder that finds nothing of its own waits on
 `sys.meta_path` until Gymnasium is imported, and takes itself away.
 """
 
@@ -13,8 +13,15 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-SUPPLY_CHAIN = "bers/SupplyChain-v0"
-_WHERE = "bers.integrations.gymnasium"
+_ENVIRONMENTS = {
+    "bers/SupplyChain-v0": {
+        "entry_point": "bers.integrations.gymnasium:SupplyChainEnv",
+        "vector_entry_point": "bers.integrations.gymnasium:SupplyChainVectorEnv",
+    },
+    "bers/PendulumGoal-v0": {"entry_point": "bers.integrations.goals:PendulumGoal"},
+    "bers/CartPoleGoal-v0": {"entry_point": "bers.integrations.goals:CartPoleGoal"},
+}
+_STEPS = 200
 
 
 def announce() -> None:
@@ -46,11 +53,7 @@ def _registered() -> bool:
     registration: Any = sys.modules.get("gymnasium.envs.registration")
     if not hasattr(registration, "register"):
         return False
-    if SUPPLY_CHAIN not in registration.registry:
-        registration.register(
-            id=SUPPLY_CHAIN,
-            entry_point=f"{_WHERE}:SupplyChainEnv",
-            vector_entry_point=f"{_WHERE}:SupplyChainVectorEnv",
-            max_episode_steps=200,
-        )
+    for name, where in _ENVIRONMENTS.items():
+        if name not in registration.registry:
+            registration.register(id=name, max_episode_steps=_STEPS, **where)
     return True
