@@ -1,0 +1,287 @@
+"""Agents of Stable-Baselines3 with several demonstrators: with our weights, without, and between.
+
+Enters: settings and a number, which stands for a trial and a task. Leaves: one record per method:
+returns of test episodes while the agent learns, the weights, and the time that they took.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+import bers  # noqa: F401  registers the environments
+from bers.data.demonstrations import Demonstrations
+from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
+from bers.model.config import ModelConfig
+from bers.problems.supply_chain import SupplyChain
+
+_SCALE = 0.1  # of the supply chain's rewards: what agents learn from
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something to learn, and those who show something like it."""
+
+    learner: str
+    """A class of Stable-Baselines3."""
+    make: Callable[[], gymnasium.Env]
+    sources: Callable[[int], list[Demonstrations]]
+    """By the trial's number."""
+    right: int | None
+    """The source that wants the same; None: nobody does."""
+    steps: int
+    settings: dict[str, Any]
+    inputs: Any = None
+    scale: float = 1.0
+    """Of the rewards; returns are told without it."""
+
+
+def trial(config: "AgentsConfig", seed: int) -> Iterator[dict[str, Any]]:
+    """All methods on one task."""
+    import torch
+
+    torch.set_num_threads(1)
+    number, which = divmod(seed, PARTS)
+    name = list(TASKS)[which]
+    task = config.short(TASKS[name])
+    sources = task.sources(number)
+    for method, rule in _rules(task).items():
+        found = learn(task, sources, rule, number, config)
+        yield {"task": name, "trial": number, "method": method, "right": task.right, **found}
+
+
+def learn(
+    task: Task, sources: list[Demonstrations], rule: str | None, seed: int, config: "AgentsConfig"
+) -> dict[str, Any]:
+    """One agent."""
+    import stable_baselines3
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    from bers.integrations.sb3 import BersCallback, BersReplayBuffer
+
+    reuse: dict[str, Any] = {}
+    trust = None
+    if rule is not None:
+        reuse["replay_buffer_class"] = BersReplayBuffer
+        reuse["replay_buffer_kwargs"] = {"sources": sources}
+        trust = BersCallback(inputs=task.inputs, rule=rule, config=config.model)
+    agent = getattr(stable_baselines3, task.learner)(
+        "MlpPolicy", task.make(), seed=seed, **task.settings, **reuse
+    )
+    tests, returns, weights = task.make(), [], []
+    every = task.steps // config.points
+
+    class Watch(BaseCallback):
+        def _on_step(self) -> bool:
+            if self.num_timesteps % every == 0:
+                returns.append(_mean_return(agent, tests, config.tests) / task.scale)
+                if trust is not None:
+                    weights.append(dict(trust.weights))
+            return True
+
+    watchers: list[Any] = [Watch(), *([] if trust is None else [trust])]
+    start = time.perf_counter()
+    agent.learn(task.steps, callback=watchers)
+    took = time.perf_counter() - start
+    ours = 0.0 if trust is None else trust.seconds
+    told = [[round(w, 3) for w in now.values()] for now in weights]
+    at = [every * (i + 1) for i in range(len(returns))]
+    seconds = {"all": round(took, 1), "trust": round(ours, 1)}
+    return {
+        "at": at,
+        "returns": [round(r, 2) for r in returns],
+        "weights": told,
+        "seconds": seconds,
+    }
+
+
+def _rules(task: Task) -> dict[str, str | None]:
+    single = {} if task.right is None else {"right source alone": f"single:{task.right}"}
+    return {"BERS": "odds", **single, "equal": "equal", "None": None}
+
+
+def _mean_return(agent: Any, env: gymnasium.Env, episodes: int) -> float:
+    total = 0.0
+    for episode in range(episodes):
+        seen, over = env.reset(seed=1000 + episode)[0], False
+        while not over:
+            action, _ = agent.predict(seen, deterministic=True)
+            seen, reward, ended, cut, _ = env.step(action)
+            total += float(reward)
+            over = ended or cut
+    return total / episodes
+
+
+def played(
+    env: gymnasium.Env,
+    act: Callable[[np.ndarray, np.random.Generator], Any],
+    *,
+    steps: int,
+    seed: int,
+    name: str,
+) -> Demonstrations:
+    """What a rule does in an environment."""
+    rng, rows = np.random.default_rng(seed), []
+    seen, _ = env.reset(seed=seed)
+    for _ in range(steps):
+        action = act(seen, rng)
+        later, reward, ended, cut, _ = env.step(action)
+        rows.append((seen, action, reward, later, ended, cut))
+        seen = env.reset()[0] if ended or cut else later
+    columns = [np.array(column) for column in zip(*rows, strict=True)]
+    return Demonstrations.from_transitions(*columns, name=name)
+
+
+# a pendulum that should stand, hang or turn
+
+
+_GOALS = {
+    "stand": (0.0, 0.0),
+    "hang": (np.pi, 0.0),
+    "turn right": (None, 5.0),
+    "turn left": (None, -5.0),
+}
+"""Angle and speed that are wanted."""
+
+
+def _pendulum(goal: str) -> gymnasium.Env:
+    angle, speed = _GOALS[goal]
+    return gymnasium.make("bers/PendulumGoal-v0", angle=angle, speed=speed)
+
+
+def _swinging(number: int, goals: Sequence[str]) -> list[Demonstrations]:
+    return [
+        played(_pendulum(goal), partial(_torque, goal), steps=4000, seed=number, name=goal)
+        for goal in goals
+    ]
+
+
+def _torque(goal: str, seen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A rule that gets there, clumsily."""
+    angle, speed = np.arctan2(seen[1], seen[0]), seen[2]
+    wanted_speed = _GOALS[goal][1]
+    if goal == "stand":
+        energy = speed**2 / 6 + 5 * (np.cos(angle) - 1)  # 0 is just enough to come up
+        near = abs(angle) < 0.5 and abs(speed) < 3
+        push = -10 * angle - 2 * speed if near else -np.sign(speed) * np.sign(energy) * 2
+    else:
+        push = wanted_speed - speed
+    return np.clip([push + rng.normal()], -2, 2).astype(np.float32)
+
+
+# a cart that should be somewhere
+
+
+def _cart(place: float) -> gymnasium.Env:
+    return gymnasium.make("bers/CartPoleGoal-v0", place=place)
+
+
+def _balancing(number: int, places: Sequence[float]) -> list[Demonstrations]:
+    gains = np.array([0.1, 0.3, 1.0, 0.4])
+
+    def push(place: float, seen: np.ndarray, rng: np.random.Generator) -> int:
+        lean = gains @ (seen - np.array([place, 0, 0, 0]))
+        return int(rng.integers(2)) if rng.random() < 0.2 else int(lean > 0)
+
+    return [
+        played(_cart(x), partial(push, x), steps=4000, seed=number, name=f"at {x:+.1f}")
+        for x in places
+    ]
+
+
+# the supply chain
+
+
+class OneHot(gymnasium.ObservationWrapper):
+    """Stocks one-hot, as the paper's networks see them."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.levels = SupplyChain().capacity + 1
+        width = self.levels * (SupplyChain().K + 1)
+        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (width,), np.float32)
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        """One row."""
+        return one_hot(np.asarray(observation)[None])[0]
+
+
+def one_hot(stocks: np.ndarray) -> np.ndarray:
+    """Rows of stocks, one-hot."""
+    levels = np.eye(SupplyChain().capacity + 1, dtype=np.float32)
+    return levels[stocks.astype(np.int64)].reshape(len(stocks), -1)
+
+
+def _stocks(seen: np.ndarray) -> np.ndarray:
+    """The way back."""
+    return seen.reshape(len(seen), -1, SupplyChain().capacity + 1).argmax(axis=2).astype(np.int32)
+
+
+def _trucks(before: np.ndarray, action: np.ndarray, later: np.ndarray) -> np.ndarray:
+    return with_trucks()(_stocks(before), action, _stocks(later))
+
+
+def _supply() -> gymnasium.Env:
+    env = gymnasium.make("bers/SupplyChain-v0", scenario="target", disable_env_checker=True)
+    return gymnasium.wrappers.TransformReward(OneHot(env), lambda reward: _SCALE * float(reward))
+
+
+def _shown(number: int) -> list[Demonstrations]:
+    found = shown(number, inputs=with_trucks(), config=DemonstrationConfig())
+    ends = np.cumsum(found.counts)
+    sources = []
+    for i, (end, count) in enumerate(zip(ends, found.counts, strict=True)):
+        rows = found.pool[end - count : end]
+        never = np.zeros(count, bool)
+        steps = one_hot(rows.s_tm1), rows.a_tm1, _SCALE * rows.r_t, one_hot(rows.s_t), never, never
+        sources.append(Demonstrations.from_transitions(*steps, name=f"scenario {i + 1}"))
+    return sources
+
+
+_NET = {"policy_kwargs": {"net_arch": [64, 64]}}
+_LARGE = {"policy_kwargs": {"net_arch": [300, 300]}, "gamma": 0.96, "learning_starts": 200}
+_SUPPLY = Task("SAC", _supply, _shown, None, 8000, _LARGE, _trucks, _SCALE)
+
+TASKS: dict[str, Task] = {
+    "pendulum, SAC": Task(
+        "SAC", partial(_pendulum, "stand"),
+        partial(_swinging, goals=("stand", "hang", "turn right")), 0, 5000,
+        {"learning_rate": 1e-3, **_NET},
+    ),
+    "pendulum, SAC, all mislead": Task(
+        "SAC", partial(_pendulum, "turn left"),
+        partial(_swinging, goals=("stand", "hang", "turn right")), None, 2000,
+        {"learning_rate": 1e-3, **_NET},
+    ),
+    "cart, DQN": Task(
+        "DQN", partial(_cart, 0.8), partial(_balancing, places=(-0.8, 0.0, 0.8)), 2, 10_000,
+        {
+            "learning_rate": 1e-3, "learning_starts": 500, "train_freq": 2, "gamma": 0.98,
+            "target_update_interval": 250, "exploration_fraction": 0.3, **_NET,
+        },
+    ),
+    "supply chain, SAC": _SUPPLY,
+    "supply chain, TD3": replace(_SUPPLY, learner="TD3"),
+}  # fmt: skip
+PARTS = len(TASKS)
+
+
+@dataclass(frozen=True)
+class AgentsConfig:
+    """One study."""
+
+    steps: int | None = None
+    """At most so many, for a quick look; None: as the task says."""
+    points: int = 20
+    """Test points of a run."""
+    tests: int = 5
+    """Test episodes at each."""
+    model: ModelConfig = ModelConfig(skip=True)  # noqa: RUF009
+
+    def short(self, task: Task) -> Task:
+        """The task with no more steps than this."""
+        return task if self.steps is None else replace(task, steps=min(task.steps, self.steps))
