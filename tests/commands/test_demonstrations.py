@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 
 import bers
 from bers.cli import app
+from bers.commands import demonstrations
 from bers.errors import ConfigError, FileError
 from bers.experiments import supply_demonstrations
-from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
+from bers.experiments.supply_demonstrations import DemonstrationConfig, with_trucks
+from bers.learners.replay import Transitions
 
 minari = pytest.importorskip("minari")
 
@@ -32,35 +34,45 @@ def make(what, *options):
     return run("demonstrations", "make", what, *options)
 
 
+def untrained(seed, scenario, config):
+    """In place of a training, which takes long: actions at random, and places that follow."""
+    assert config.rows == config.steps  # all of them
+    rng, n = np.random.default_rng([seed, scenario]), config.steps
+    stocks = rng.integers(0, 51, (n + 1, 7)).astype(np.int32)
+    actions = rng.uniform(size=(n, 44)).astype(np.float32)
+    return Transitions(stocks[:-1], actions, rng.normal(size=n).astype(np.float32), stocks[1:])
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """All files, and what was printed."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(supply_demonstrations.tempfile, "gettempdir", lambda: str(folder))
+        patch.setattr(supply_demonstrations, "_trained", untrained)
         patch.chdir(folder)
         yield folder / "demonstrations", make("supply-chain", *SMALL)
 
 
-@pytest.fixture
-def rows(made):
-    """Those that the study has for this seed."""
-    return shown(0, inputs=with_trucks(), config=DemonstrationConfig(steps=400, rows=300))
+def test_the_rows_are_those_that_the_study_draws():
+    few = supply_demonstrations._trained(5, 2, DemonstrationConfig(steps=400, rows=30))
+    every = supply_demonstrations._trained(5, 2, DemonstrationConfig(steps=400, rows=400))
+    drawn = every[demonstrations._drawn(5, 2, 400, 30)]
+    for column in ("s_tm1", "a_tm1", "r_t", "s_t"):
+        assert np.array_equal(getattr(drawn, column), getattr(few, column))
+    joins = np.delete(np.arange(399), 199)  # all but where an episode ends
+    assert np.array_equal(every.s_t[joins], every.s_tm1[joins + 1])  # in order, none left out
 
 
-def test_parquet_has_the_rows_of_the_study(made, rows):
-    folder, _ = made
-    for i, name in enumerate(("scenario 1", "scenario 2", "scenario 3")):
-        source = bers.load(folder / f"{name.replace(' ', '-')}.parquet")
-        own = rows.pool[300 * i : 300 * (i + 1)]
-        assert (source.name, source.n) == (name, 300)
-        assert np.array_equal(source.payload["observation"], own.s_tm1)
-        assert np.array_equal(source.payload["action"], own.a_tm1)
-        assert np.array_equal(source.payload["reward"], own.r_t)
-        assert np.array_equal(source.payload["next_observation"], own.s_t)
-        assert np.array_equal(source.x, rows.x[300 * i : 300 * (i + 1)])
-        assert not source.payload["terminated"].any()
-        assert np.array_equal(source.y, own.r_t)
+def test_parquet_has_rows_with_the_inputs_of_the_study(made):
+    for scenario in (1, 2, 3):
+        source = bers.load(made[0] / f"scenario-{scenario}.parquet")
+        assert (source.name, source.n) == (f"scenario {scenario}", 300)
+        steps = (source.payload[name] for name in ("observation", "action", "next_observation"))
+        s_tm1, a_tm1, s_t = steps
+        x = with_trucks()(s_tm1.astype(np.int32), a_tm1, s_t.astype(np.int32))
+        assert np.array_equal(source.x, x)
+        assert np.array_equal(source.y, source.payload["reward"])
 
 
 def test_minari_has_the_whole_episodes_that_these_rows_are_from(made, monkeypatch):
