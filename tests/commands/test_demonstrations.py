@@ -168,7 +168,7 @@ def test_functions_are_the_past_runs_of_the_static_study(tmp_path, monkeypatch):
     command = shlex.split(text.strip().splitlines()[-1])
     assert command[-1] == "my runs/new-function.parquet"
     ranking = json.loads(run(*command[1:], "--json", *QUICK))
-    assert ranking["target"]["name"] == "Rastrigin, 10 generations"
+    assert ranking["target"] == "Rastrigin, 10 generations"
     with pytest.raises(FileError, match="rosenbrock.parquet is there already"):
         make("functions", "--out", "my runs")
 
