@@ -18,7 +18,7 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.storage import save
 from bers.data.transitions import STEP
 from bers.errors import ConfigError, DataError, DataWarning, FileError
-from bers.integrations.episodes import Episode, Running, check_space
+from bers.integrations.episodes import Episode, Running, check_space, copied
 from bers.integrations.minari_write import checked_id, folder_of, may_write, write_minari
 from bers.text import printable
 
@@ -278,8 +278,9 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
                 "step() outside of an episode cannot be recorded. Call reset() first; with "
                 "Gymnasium's Autoreset, put the Recorder inside of it."
             )
+        did = copied(action, self.env.action_space, "action")  # the environment may write over it
         observation, reward, terminated, truncated, info = self.env.step(action)
-        self._running.add(action, observation, reward, terminated, truncated)
+        self._running.add(did, observation, reward, terminated, truncated)
         if terminated or truncated:
             self._end()
         return observation, reward, terminated, truncated, info

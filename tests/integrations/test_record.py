@@ -163,6 +163,7 @@ def test_arrays_that_the_environment_or_the_policy_write_over_are_copied():
 
         def step(self, action):
             self.shown += action[0]
+            action[:] = 9
             return self.shown, 0.0, False, False, {}
 
     env = Recorder(Reuses(*SPACES["box and box"]), "alice")
