@@ -1,4 +1,4 @@
-"""The command line: `bers demo`, `rank`, `fit`, `info`, `reproduce` and `claims`.
+"""The command line: `bers demo`, `rank`, `fit`, `info`, `demonstrations`, `reproduce`, `claims`.
 
 Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
 standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
@@ -22,6 +22,7 @@ from bers.commands.common import (
     print_table,
 )
 from bers.commands.demo import demo
+from bers.commands.demonstrations import demonstrations
 from bers.commands.rank import rank
 from bers.commands.reproduce import reproduce
 from bers.errors import BersError, ConfigError
@@ -118,6 +119,7 @@ app.command()(demo)
 app.command()(claims)
 app.command()(rank)
 app.command()(reproduce)
+app.add_typer(demonstrations, name="demonstrations")
 
 
 @app.callback(invoke_without_command=True)
