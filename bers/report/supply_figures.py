@@ -29,8 +29,9 @@ _OWN = "0.75"
 def draw_profit(folder: Path, picture: Path) -> None:
     """Test profit by episode above, weights below, one column for each ground truth.
 
-    Lines are means over trials, bands one standard error; the level line is the mean profit of
-    the demonstrations of that scenario. Below, broken lines are the paper's recipe.
+    Lines are means over trials and over five episodes, bands one standard error; the level line is
+    the mean profit of the demonstrations of that scenario. Below, broken lines are the paper's
+    recipe.
     """
     from matplotlib.figure import Figure
 
@@ -41,7 +42,7 @@ def draw_profit(folder: Path, picture: Path) -> None:
     for column, truth in enumerate(truths):
         top, bottom = axes[:, column]
         for method, style in _STYLES.items():
-            _band(top, profits(runs, truth, method), method, style)
+            _band(top, _smooth(profits(runs, truth, method)), method, style)
         if truth != "target":
             level = np.mean([r["sources"][int(truth) - 1] for r in runs.pick(truth=truth)])
             top.axhline(level, color="0.3", lw=0.9, ls=(0, (1, 2)))
@@ -54,11 +55,12 @@ def draw_profit(folder: Path, picture: Path) -> None:
                 _band(bottom, a[:, :, i], label, {"color": colour, "ls": line, "lw": 1.6})
         bottom.set_ylim(-0.02, 1.02)
         bottom.set_xlabel("episode")
-    axes[0, 0].set_ylabel("test profit")
+    axes[0, 0].set_ylabel("test profit, mean of 5 episodes")
     axes[1, 0].set_ylabel("weight")
     axes[1, 0].legend(frameon=False, fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
+    columns = min(len(labels), 3 * len(truths))
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
     _save(figure, picture)
 
 
@@ -69,16 +71,18 @@ def draw_posteriors(folder: Path, picture: Path, method: str = "BERS") -> None:
     runs = read_runs(folder)
     truths = runs.values("truth")
     kept = {truth: runs.pick(truth=truth, method=method)[0]["posteriors"] for truth in truths}
-    times = [m for m in kept[truths[0]] if m != "entries"]
+    heads = {**_SOURCES, "the task learned": "black"}
+    times = sorted((m for m in kept[truths[0]] if m != "entries"), key=int)
     figure = Figure(figsize=(3.4 * len(times), 2.3 * len(truths)), layout="constrained")
     axes = figure.subplots(len(truths), len(times), sharey="row", squeeze=False)
     for row, truth in enumerate(truths):
         for column, m in enumerate(times):
             ax, found = axes[row, column], kept[truth][m]
             centre, scale = np.array(found["centre"]), np.array(found["scale"])
-            for head, colour in enumerate([*_SOURCES.values(), "black"][: len(centre)]):
+            for head, (name, colour) in enumerate(list(heads.items())[: len(centre)]):
                 x = np.arange(centre.shape[1]) + 0.16 * (head - 1.5)
-                ax.errorbar(x, centre[head], 2 * scale[head], fmt="o", ms=3, lw=1.1, color=colour)
+                how = {"fmt": "o", "ms": 3.5, "lw": 1.2, "color": colour, "label": name}
+                ax.errorbar(x, centre[head], 2 * scale[head], **how)
             ax.set_xticks([])
             ax.spines[["top", "right", "bottom"]].set_visible(False)
             ax.grid(axis="y", color="0.94")
@@ -86,6 +90,8 @@ def draw_posteriors(folder: Path, picture: Path, method: str = "BERS") -> None:
                 ax.set_title(f"after {m} episodes", fontsize=10)
         axes[row, 0].set_ylabel(_title(truth))
     figure.supxlabel("entries of w that tell the sources apart; bars are two standard deviations")
+    handles, labels = axes[0, -1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
     _save(figure, picture)
 
 
@@ -115,6 +121,18 @@ def draw_makeup(folder: Path, picture: Path) -> None:
 def profits(runs: Runs, truth: str, method: str) -> np.ndarray:
     """Test profit after each episode, (trials, episodes)."""
     return np.array([r["profit"] for r in runs.pick(truth=truth, method=method)])
+
+
+def _smooth(curves: np.ndarray, width: int = 5) -> np.ndarray:
+    """Means of so many episodes up to each; of fewer at the start.
+
+    >>> _smooth(np.array([[1.0, 3.0, 8.0]]), 2).tolist()
+    [[1.0, 2.0, 5.5]]
+    """
+    sums = np.cumsum(np.pad(curves, ((0, 0), (1, 0))), axis=1)
+    ends = np.arange(1, curves.shape[1] + 1)
+    starts = np.maximum(ends - width, 0)
+    return (sums[:, ends] - sums[:, starts]) / (ends - starts)
 
 
 def _title(truth: str) -> str:
