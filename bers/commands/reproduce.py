@@ -28,6 +28,7 @@ _JOURNALS = {
     "latent": ("latent", "LatentConfig", 5),
     "supply": ("supply", "SupplyConfig", 5),
     "supply-options": ("supply_options", "SupplyOptionsConfig", 5),
+    "agents": ("agents", "AgentsConfig", 5),
 }
 """Studies that live in journals: module, settings, trials."""
 
@@ -37,7 +38,7 @@ def reproduce(
         str,
         typer.Argument(
             help="static, safety, growth, options, paper-metric, latent, supply, "
-            "supply-options, heads, trust, nobody or grunfeld."
+            "supply-options, agents, heads, trust, nobody or grunfeld."
         ),
     ] = "static",
     out: Annotated[
@@ -45,7 +46,9 @@ def reproduce(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric, latent and supply's, else 20."),
+        typer.Option(
+            min=1, help="Seeds; 5 for heads, paper-metric, latent, agents and supply's, else 20."
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
     backend: Annotated[

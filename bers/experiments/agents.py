@@ -142,8 +142,8 @@ def played(
 _GOALS = {
     "stand": (0.0, 0.0),
     "hang": (np.pi, 0.0),
-    "turn right": (None, 5.0),
-    "turn left": (None, -5.0),
+    "turn right": (None, 8.0),
+    "turn left": (None, -8.0),
 }
 """Angle and speed that are wanted."""
 
@@ -168,8 +168,10 @@ def _torque(goal: str, seen: np.ndarray, rng: np.random.Generator) -> np.ndarray
         energy = speed**2 / 6 + 5 * (np.cos(angle) - 1)  # 0 is just enough to come up
         near = abs(angle) < 0.5 and abs(speed) < 3
         push = -10 * angle - 2 * speed if near else -np.sign(speed) * np.sign(energy) * 2
-    else:
-        push = wanted_speed - speed
+    elif goal == "hang":
+        push = -speed
+    else:  # a swing is pushed when it goes the right way
+        push = wanted_speed - speed if speed * wanted_speed >= 0 else 0.0
     return np.clip([push + rng.normal()], -2, 2).astype(np.float32)
 
 

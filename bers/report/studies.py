@@ -6,6 +6,7 @@ Enters: the name of a study. Leaves: functions from its folder of journals to Ma
 from collections.abc import Callable
 from pathlib import Path
 
+from bers.report.agents import agents_tables, draw_agents
 from bers.report.static import (
     growth_tables,
     options_tables,
@@ -25,6 +26,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "paper-metric": paper_metric_tables,
     "supply": supply_tables,
     "supply-options": supply_options_tables,
+    "agents": agents_tables,
 }
 DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
     "static": {"functions.png": draw_functions, "more-methods.png": draw_more},
@@ -34,4 +36,5 @@ DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
         "posteriors.png": draw_posteriors,
         "per.png": draw_makeup,
     },
+    "agents": {"agents.png": draw_agents},
 }
