@@ -48,6 +48,7 @@ reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
 	$(BIN)/bers reproduce options
 	$(BIN)/bers reproduce paper-metric
 	$(BIN)/bers reproduce latent
+	$(BIN)/bers reproduce tuning
 	$(BIN)/bers claims
 	$(BIN)/bers reproduce heads
 	$(BIN)/bers reproduce trust

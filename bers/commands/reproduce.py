@@ -28,6 +28,7 @@ _JOURNALS = {
     "latent": ("latent", "LatentConfig", 5),
     "supply": ("supply", "SupplyConfig", 5),
     "supply-options": ("supply_options", "SupplyOptionsConfig", 5),
+    "tuning": ("tuning", "TuningConfig", 10),
 }
 """Studies that live in journals: module, settings, trials."""
 
@@ -37,7 +38,7 @@ def reproduce(
         str,
         typer.Argument(
             help="static, safety, growth, options, paper-metric, latent, supply, "
-            "supply-options, heads, trust, nobody or grunfeld."
+            "supply-options, tuning, heads, trust, nobody or grunfeld."
         ),
     ] = "static",
     out: Annotated[
@@ -45,7 +46,10 @@ def reproduce(
     ] = None,
     trials: Annotated[
         int | None,
-        typer.Option(min=1, help="Seeds; 5 for heads, paper-metric, latent and supply's, else 20."),
+        typer.Option(
+            min=1,
+            help="Seeds; 20, or 10 for tuning, or 5 for heads, latent, paper-metric, supply's.",
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
     backend: Annotated[
