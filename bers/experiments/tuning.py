@@ -14,6 +14,9 @@ import numpy as np
 
 from bers.experiments.tuning_problems import FAMILIES, Number, Problem, family
 
+PARTS = len(FAMILIES)
+"""Of a trial, run one by one: a family each."""
+
 
 @dataclass(frozen=True)
 class TuningConfig:
@@ -31,21 +34,25 @@ class TuningConfig:
 
 
 def trial(config: TuningConfig, seed: int) -> Iterator[dict[str, Any]]:
-    """All families and targets of one seed."""
-    for name in config.families:
-        problems = family(name)[: config.problems]
-        past = {
-            one.name: searched(one, _tpe(1000 * (seed + 1) + i), config.earlier)
-            for i, one in enumerate(problems)
-        }
-        for target in problems:
-            others = {key: study for key, study in past.items() if key != target.name}
-            for kind, method, study in _runs(target, others, config, seed):
-                yield {"panel": name, "target": target.name, "kind": kind, "method": method} | {
-                    "best": [float(f"{value:.6g}") for value in best(study)],
-                    "weights": _weights(study),
-                    "used": _used(study),
-                }
+    """All targets of one family; seeds go round the families."""
+    number, which = divmod(seed, len(config.families))
+    name = config.families[which]
+    problems = family(name)[: config.problems]
+    past = {
+        one.name: searched(one, _tpe(1000 * (number + 1) + i), config.earlier)
+        for i, one in enumerate(problems)
+    }
+    for target in problems:
+        others = {key: study for key, study in past.items() if key != target.name}
+        about = {"number": number, "panel": name, "target": target.name}
+        for kind, method, study in _runs(target, others, config, number):
+            yield about | {
+                "kind": kind,
+                "method": method,
+                "best": [float(f"{value:.6g}") for value in best(study)],
+                "weights": _weights(study),
+                "used": _used(study),
+            }
 
 
 def _runs(

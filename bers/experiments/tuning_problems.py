@@ -99,7 +99,7 @@ def family(name: str) -> tuple[Problem, ...]:
     return {"support vectors": _support, "boosting": _boosting, "kernel ridge": _ridge}[name]()
 
 
-FAMILIES = ("support vectors", "boosting", "kernel ridge")
+FAMILIES = ("kernel ridge", "support vectors", "boosting")
 
 
 def _some(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

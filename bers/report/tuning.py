@@ -22,7 +22,7 @@ def tuning_tables(folder: Path) -> str:
     """
     runs = read_runs(folder)
     lost = f", {runs.failed} failed and left out" if runs.failed else ""
-    lines = [f"{runs.trials} trials{lost}."]
+    lines = [f"{len(runs.values('number'))} trials{lost}."]
     for make in (_saved, _by_target, _misled):
         lines += ["", *make(runs)]
     return "\n".join([*lines, ""])
