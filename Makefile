@@ -46,6 +46,8 @@ reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
 	$(BIN)/bers reproduce latent
 	$(BIN)/bers reproduce supply
 	$(BIN)/bers reproduce supply-options
+	$(BIN)/bers reproduce agents
+	$(BIN)/bers reproduce tuning
 	$(BIN)/bers claims
 	$(BIN)/bers reproduce heads
 	$(BIN)/bers reproduce trust

@@ -29,6 +29,7 @@ _JOURNALS = {
     "supply": ("supply", "SupplyConfig", 5),
     "supply-options": ("supply_options", "SupplyOptionsConfig", 5),
     "agents": ("agents", "AgentsConfig", 5),
+    "tuning": ("tuning", "TuningConfig", 10),
 }
 """Studies that live in journals: module, settings, trials."""
 
@@ -38,7 +39,7 @@ def reproduce(
         str,
         typer.Argument(
             help="static, safety, growth, options, paper-metric, latent, supply, "
-            "supply-options, agents, heads, trust, nobody or grunfeld."
+            "supply-options, agents, tuning, heads, trust, nobody or grunfeld."
         ),
     ] = "static",
     out: Annotated[
@@ -47,7 +48,9 @@ def reproduce(
     trials: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Seeds; 5 for heads, paper-metric, latent, agents and supply's, else 20."
+            min=1,
+            help="Seeds; 5 for heads, paper-metric, latent, agents and supply's, 10 for tuning, "
+            "else 20.",
         ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,

@@ -17,6 +17,7 @@ from bers.report.static import (
 from bers.report.static_figures import draw_functions, draw_latent, draw_more
 from bers.report.supply import supply_options_tables, supply_tables
 from bers.report.supply_figures import draw_makeup, draw_posteriors, draw_profit
+from bers.report.tuning import tuning_tables
 
 TABLES: dict[str, Callable[[Path], str]] = {
     "static": static_tables,
@@ -27,6 +28,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "supply": supply_tables,
     "supply-options": supply_options_tables,
     "agents": agents_tables,
+    "tuning": tuning_tables,
 }
 DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
     "static": {"functions.png": draw_functions, "more-methods.png": draw_more},

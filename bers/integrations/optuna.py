@@ -1,0 +1,308 @@
+"""Optuna with the help of earlier studies: `BersSampler`. [Algorithm bers]
+
+Enters: earlier studies, and a new study as Optuna shows it to a sampler. Leaves: for some trials,
+good points of earlier studies, as a person would enqueue them; for all others, what a base sampler
+suggests. Which study is believed, and how much, follows from the new trials. All that was tried is
+read from the study itself, so that threads, processes and sessions can share it.
+"""
+
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+from optuna import Study
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, TPESampler
+from optuna.search_space import intersection_search_space
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from bers.data.settings import whole
+from bers.errors import ConfigError, DataError, DataWarning
+from bers.integrations.optuna_space import Earlier, as_earlier, fitting, row
+from bers.integrations.optuna_trust import Trust, learn, look, say_what_is_missing, shared
+from bers.model.config import ModelConfig
+from bers.optimise.past_runs import transform_named
+from bers.reuse.schedule import Power, schedule_named
+from bers.trust.rules import rule_named
+
+KEY = "bers"
+"""Where a trial keeps what was believed, and whose point it is: `trial.user_attrs[KEY]`."""
+_START = 4  # trials with the best point of one study each, before weights are asked
+_APART = 0.05  # of a parameter's range: nearer points have been tried
+_MORE = 4  # times as many points to choose from, if the new study's head picks them
+_PICKS = ("best", "predicted")
+_SMALL = ModelConfig(hidden=(64,), latent_dim=8, batches=500, learning_rate=3e-3)
+
+
+class BersSampler(BaseSampler):
+    """A sampler that learns from earlier studies of the same parameters.
+
+    sources: a list of studies, or a mapping by name. A study is an `optuna.Study`, a list of its
+    trials, which then have the new study's direction, or `Demonstrations` with the parameters as
+    x_names, the less the better. base: the sampler for all other trials; TPE with this `seed`
+    unless given. metric, elites and transform are those of `bers.minimize`; schedule: p_m, the
+    chance that trial m asks the sources, 0.95^m unless given; pick: "predicted" hands over the
+    point that the new study's head expects to be best, "best" the study's own best.
+
+    With no sources, or schedule=0, trials are those of the base sampler, bit for bit.
+
+    >>> import optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> def near(best):
+    ...     return lambda trial: (trial.suggest_float("x", 0, 10) - best) ** 2
+    >>> first = optuna.create_study(sampler=TPESampler(seed=0))
+    >>> first.optimize(near(7.0), n_trials=30)
+    >>> sampler = BersSampler({"first": first}, seed=1)
+    >>> study = optuna.create_study(sampler=sampler)
+    >>> study.optimize(near(7.1), n_trials=6)
+    >>> study.trials[0].params == first.best_params, list(sampler.weights)
+    (True, ['first', 'nobody'])
+    """
+
+    def __init__(
+        self,
+        sources: Any = (),
+        *,
+        base: BaseSampler | None = None,
+        seed: int | None = None,
+        metric: str = "odds",
+        schedule: Any = None,
+        elites: int = 16,
+        pick: str = "predicted",
+        transform: Any = "auto",
+        config: ModelConfig | None = None,
+    ) -> None:
+        rule_named(metric)
+        if pick not in _PICKS:
+            raise ConfigError(f"pick must be one of {', '.join(_PICKS)}; got {pick!r}.")
+        if base is not None and not isinstance(base, BaseSampler):
+            raise ConfigError(f"base must be a sampler of Optuna; got {type(base).__name__}.")
+        self.base = TPESampler(seed=seed) if base is None else base
+        self.metric, self.pick = metric, pick
+        self.schedule = schedule_named(Power(0.95) if schedule is None else schedule)
+        self.elites = whole(elites, "BersSampler(elites=...)")
+        self.transform = transform_named(transform)
+        self.config = config or _SMALL
+        self._given = as_earlier(sources)
+        self._entropy = np.random.SeedSequence(seed).entropy
+        self._trust: Trust | None = None
+        self._fitted_for: tuple[Any, ...] = ()
+        self._followed: dict[int, dict[str, Any]] = {}
+        self._warned = False
+        self._lock = threading.Lock()
+        if self._given and not any(one.params for one in self._given):
+            warnings.warn(
+                "no earlier study has a completed trial, so the base sampler does everything.",
+                DataWarning,
+                stacklevel=2,
+            )
+
+    # what is known
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The share of each earlier study now, and of "nobody"; equal before the first trial."""
+        if not self._given:
+            return {"nobody": 1.0}
+        some = np.array([bool(one.params) for one in self._given])
+        a = some / max(int(some.sum()), 1) if self._trust is None else self._trust.a
+        names = [one.name for one in self._given]
+        nobody = max(0.0, 1.0 - float(a.sum()))
+        return {**dict(zip(names, a.tolist(), strict=True)), "nobody": nobody}
+
+    # for Optuna
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Decide whether the trial takes a point of an earlier study."""
+        if len(study.directions) > 1:
+            raise ConfigError(
+                f"BersSampler is for one objective; the study has {len(study.directions)}. Use "
+                "optuna.samplers.TPESampler or NSGAIISampler for several."
+            )
+        point = None
+        if self._given and "fixed_params" not in trial.system_attrs:
+            point = self._decide(study, trial)
+        if point is None:
+            self.base.before_trial(study, trial)
+        else:
+            self._followed[trial._trial_id] = point
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """That of the base sampler; none where an earlier study's point is taken."""
+        if trial._trial_id in self._followed:
+            return {}
+        return self.base.infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """What the base sampler suggests; nothing where an earlier study's point is taken."""
+        if trial._trial_id in self._followed:
+            return {}
+        return self.base.sample_relative(study, trial, search_space)
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """A parameter of the earlier study's point; the base sampler's where it has none."""
+        point = self._followed.get(trial._trial_id, {})
+        if param_name in point:
+            try:
+                return fitting(point[param_name], param_distribution)
+            except DataError:
+                pass  # another type or other choices: the base sampler knows them
+        return self.base.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Hand over to the base sampler."""
+        self._followed.pop(trial._trial_id, None)
+        self.base.after_trial(study, trial, state, values)
+
+    def reseed_rng(self) -> None:
+        """Of the base sampler; our own draws depend on the seed and on the trial's number."""
+        self.base.reseed_rng()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
+    # the decision
+
+    def _decide(self, study: Study, trial: FrozenTrial) -> dict[str, Any] | None:
+        maximised = study.direction == StudyDirection.MAXIMIZE
+        sources = [one.towards(maximised) for one in self._given]
+        trials = study.get_trials(deepcopy=False)
+        with self._lock:  # threads share the model
+            self._look(sources, trials, maximised)
+            trust = self._trust
+        rng = np.random.default_rng([self._entropy, trial.number])
+        found = self._chosen(rng, sources, trust, trials, trial.number, maximised)
+        told: dict[str, Any] = {"source": None, "weights": self.weights}
+        if found is not None:
+            told |= {"source": sources[found[0]].name, "point": found[1]}
+        study._storage.set_trial_user_attr(trial._trial_id, KEY, told)
+        return None if found is None else sources[found[0]].params[found[1]]
+
+    def _look(self, sources: list[Earlier], trials: list[FrozenTrial], maximised: bool) -> None:
+        """Weights from the completed trials; the model is fitted when parameters are known."""
+        done = [t for t in trials if t.state == TrialState.COMPLETE and t.params]
+        if not done:
+            self._trust = None
+            return
+        whole_space = intersection_search_space(done)
+        if not self._warned:
+            say_what_is_missing(whole_space, sources)
+            self._warned = True
+        space = shared(whole_space, sources)
+        key = (tuple(space.items()), maximised)
+        if self._trust is None or key != self._fitted_for:
+            rng = np.random.default_rng([self._entropy, 2**63])
+            self._trust = learn(
+                rng, sources, space, rule=self.metric, transform=self.transform,
+                config=self.config,
+            )  # fmt: skip
+            self._fitted_for = key
+        sign = -1.0 if maximised else 1.0
+        rows = [(row(t.params, space), sign * t.values[0]) for t in done] if space else []
+        fine = [(x, y) for x, y in rows if x is not None]
+        if fine:
+            x, y = np.array([x for x, _ in fine]), np.array([y for _, y in fine])
+            self._trust = look(self._trust, x, y, self.metric, self.transform)
+
+    def _chosen(
+        self,
+        rng: np.random.Generator,
+        sources: list[Earlier],
+        trust: Trust | None,
+        trials: list[FrozenTrial],
+        number: int,
+        maximised: bool,
+    ) -> tuple[int, int] | None:
+        """Which point of which study to try, if any."""
+        told = [t.user_attrs[KEY] for t in trials if KEY in t.user_attrs]
+        used = [(one["source"], one["point"]) for one in told if one.get("source") is not None]
+        asked = {name for name, _ in used}
+        a = np.array([self.weights[one.name] for one in sources])
+        start = len(asked) < min(_START, sum(bool(one.params) for one in sources))
+        if start:  # each study's best point first, whatever a trial or two say of weights
+            a = np.array([float(bool(one.params) and one.name not in asked) for one in sources])
+        else:
+            a = a * pays([one.name for one in sources], trials, maximised)
+        if rng.random() >= self.schedule(number + 1) * min(float(a.sum()), 1.0):
+            return None
+        while a.sum() > 0:
+            i = int(rng.choice(len(a), p=a / a.sum()))
+            j = self._point(sources[i], i, trust, trials, used, first=start)
+            if j is not None:
+                return i, j
+            a[i] = 0.0
+        return None
+
+    def _point(
+        self,
+        source: Earlier,
+        i: int,
+        trust: Trust | None,
+        trials: list[FrozenTrial],
+        used: list[tuple[str, int]],
+        *,
+        first: bool,
+    ) -> int | None:
+        """The next point of a study: best first, or as the new study's head expects."""
+        if trust is None or not trust.space or not trust.sources[i].n:
+            return 0 if source.params and (source.name, 0) not in used else None
+        count = self.elites * (1 if self.pick == "best" else _MORE)
+        x, places = np.clip(trust.sources[i].x[:count], 0, 1), trust.places[i][:count]
+        tried = [row(t.params, trust.space) for t in trials if t.state != TrialState.FAIL]
+        tried = [point for point in tried if point is not None]
+        open_ = np.array([(source.name, int(j)) not in used for j in places])
+        if tried:
+            open_ &= np.abs(x[:, None] - np.array(tried)).max(-1).min(1) > _APART
+        if not open_.any():
+            return None
+        expected = None if first or self.pick == "best" else trust.expected(x)
+        if expected is None:
+            return int(places[np.argmax(open_)])
+        return int(places[np.argmin(np.where(open_, expected, np.inf))])
+
+
+def pays(
+    names: Sequence[str], trials: Sequence[FrozenTrial], maximised: bool = False
+) -> Bool[np.ndarray, " N"]:
+    """Which earlier studies may go on: their best point so far is no worse than the middle of the
+    trials that the base sampler made. Without any such trial, none: there is nothing to compare.
+
+    >>> from optuna.trial import create_trial
+    >>> trials = [create_trial(value=y, user_attrs={KEY: {"source": source}})
+    ...           for y, source in [(1.0, None), (3.0, None), (0.5, "a"), (9.0, "b")]]
+    >>> pays(["a", "b", "c"], trials).tolist()
+    [True, False, True]
+    """
+    sign = -1.0 if maximised else 1.0
+    own: list[float] = []
+    theirs: dict[str, list[float]] = {}
+    for one in trials:
+        if not one.state.is_finished():
+            continue
+        source = one.user_attrs.get(KEY, {}).get("source")
+        fine = one.state == TrialState.COMPLETE and np.isfinite(one.values[0])
+        value = sign * one.values[0] if fine else np.inf  # failed and pruned are no use
+        (own if source is None else theirs.setdefault(source, [])).append(value)
+    if not own:
+        return np.zeros(len(names), bool)
+    middle = float(np.quantile(own, 0.5, method="higher"))
+    return np.array([min(theirs.get(name, [-np.inf])) <= middle for name in names])

@@ -1,0 +1,134 @@
+"""Tables of tuning with earlier studies, from its journals.
+
+Enters: a folder of journals. Leaves: Markdown.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from bers.report.curves import Runs, number, read_runs, span, table
+from bers.report.statistics import evaluations_to, interquartile_mean, interval
+
+GOAL = "TPE"
+"""The method whose last value is everybody's goal, seed by seed."""
+
+
+def tuning_tables(folder: Path) -> str:
+    """Trials until TPE's own last value, and what misleading studies cost.
+
+    A run that never gets there counts as one trial more than it had. Intervals are from a
+    bootstrap over seeds.
+    """
+    runs = read_runs(folder)
+    lost = f", {runs.failed} failed and left out" if runs.failed else ""
+    lines = [f"{len(runs.values('number'))} trials{lost}."]
+    for make in (_saved, _by_target, _misled):
+        lines += ["", *make(runs)]
+    return "\n".join([*lines, ""])
+
+
+def needed(runs: Runs, panel: str, target: str, method: str) -> np.ndarray:
+    """Trials of a method until TPE's last value of the same seed; never is one more than all."""
+    goals = runs.best(panel=panel, target=target, kind="related", method=GOAL)[:, -1]
+    curves = runs.best(panel=panel, target=target, kind="related", method=method)
+    counts = np.arange(1, curves.shape[1] + 1)
+    found = [evaluations_to(curve, counts, goal) for curve, goal in zip(curves, goals, strict=True)]
+    return np.minimum(found, len(counts) + 1)
+
+
+def share(runs: Runs, panel: str, method: str) -> tuple[float, tuple[float, float]]:
+    """Trials of a method over TPE's own, all targets of a family together, with its interval."""
+    targets = _targets(runs, panel)
+    theirs = np.sum([needed(runs, panel, target, GOAL) for target in targets], axis=0)
+    ours = np.sum([needed(runs, panel, target, method) for target in targets], axis=0)
+
+    def ratio(seeds: np.ndarray) -> float:
+        rows = np.asarray(seeds, int)
+        return float(ours[rows].sum() / theirs[rows].sum())
+
+    every = np.arange(len(ours))
+    return ratio(every), interval(every, ratio)
+
+
+def gaps(runs: Runs, panel: str, kind: str, method: str) -> np.ndarray:
+    """Best value less TPE's after as many trials as TPE had, in percent of TPE's; one per run."""
+    found = []
+    for target in _targets(runs, panel):
+        goal = runs.best(panel=panel, target=target, kind="related", method=GOAL)
+        ours = runs.best(panel=panel, target=target, kind=kind, method=method)
+        theirs = goal[:, -1]
+        unit = np.where(theirs > 0, theirs, np.nan)
+        change = 100 * (ours[:, goal.shape[1] - 1] - theirs) / unit
+        # no error left to lose: any gain or loss is counted against the mean of the seeds
+        mean = float(np.mean(theirs)) or 1.0
+        plain = 100 * (ours[:, goal.shape[1] - 1] - theirs) / mean
+        found.append(np.where(np.isnan(change), plain, change))
+    return np.concatenate(found)
+
+
+def _targets(runs: Runs, panel: str) -> list[str]:
+    return list(dict.fromkeys(r["target"] for r in runs.pick(panel=panel)))
+
+
+def _methods(runs: Runs) -> list[str]:
+    return list(dict.fromkeys(r["method"] for r in runs.pick(kind="related")))
+
+
+def _saved(runs: Runs) -> list[str]:
+    rows = []
+    for panel in runs.values("panel"):
+        targets = _targets(runs, panel)
+        for method in _methods(runs):
+            count = np.concatenate([needed(runs, panel, t, method) for t in targets])
+            part, ends = share(runs, panel, method)
+            change = gaps(runs, panel, "related", method)
+            rows.append(
+                [
+                    panel,
+                    method,
+                    f"{count.mean():.1f}",
+                    "" if method == GOAL else f"{part:.2f} ({span(ends, '{:.2f}')})",
+                    "" if method == GOAL else _won(change),
+                ]
+            )
+    heads = ["family", "method", "trials to TPE's value", "share of TPE's own (95%)"]
+    heads += ["better, same, worse than TPE at equal trials"]
+    title = "**Trials until the value that plain TPE ends with**, mean over targets and seeds"
+    return [title, "", *table(heads, rows)]
+
+
+def _by_target(runs: Runs) -> list[str]:
+    rows = []
+    for panel in runs.values("panel"):
+        for target in _targets(runs, panel):
+            counts = [needed(runs, panel, target, method) for method in _methods(runs)]
+            rows.append([panel, target, *(number(interquartile_mean(c), "{:.1f}") for c in counts)])
+    title = "**The same, target by target**, interquartile mean"
+    return [title, "", *table(["family", "target", *_methods(runs)], rows)]
+
+
+def _misled(runs: Runs) -> list[str]:
+    rows = []
+    for panel in runs.values("panel"):
+        for kind in [kind for kind in runs.values("kind") if kind != "related"]:
+            change = gaps(runs, panel, kind, "BERS")
+            used = [len(r["used"]) for r in runs.pick(panel=panel, kind=kind, method="BERS")]
+            ends = interval(change, np.mean)
+            rows.append(
+                [
+                    panel,
+                    kind,
+                    f"{change.mean():+.2f}%",
+                    span(ends, "{:+.2f}"),
+                    _won(change),
+                    f"{np.mean(used):.1f}",
+                ]
+            )
+    heads = ["family", "earlier studies", "error against TPE's", "95% interval"]
+    heads += ["better, same, worse", "points tried"]
+    return ["**Misleading studies**, after as many trials as TPE had", "", *table(heads, rows)]
+
+
+def _won(change: np.ndarray) -> str:
+    return f"{(change < 0).sum()}, {(change == 0).sum()}, {(change > 0).sum()}"
