@@ -134,7 +134,7 @@ def convert(
         str | None, typer.Option(help="Whose rows these are; default: the file.")
     ] = None,
     trust_this_file: Annotated[
-        bool, typer.Option("--trust-this-file", help="You wrote it yourself: it is a pickle.")
+        bool, typer.Option("--trust-this-file", help="You wrote it: reading it runs what is in it.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:

@@ -128,7 +128,8 @@ def _support() -> tuple[Problem, ...]:
     }
 
     def problem(name: str, load: Callable[..., Any]) -> Problem:
-        X, y = _some(*load(return_X_y=True), np.random.default_rng(0))
+        X_all, y_all = load(return_X_y=True)
+        X, y = _some(X_all, y_all, np.random.default_rng(0))
 
         def error(params: dict[str, Any]) -> float:
             wrong = [
@@ -182,9 +183,10 @@ def _boosting() -> tuple[Problem, ...]:
 
         return Problem(name, space, error)
 
-    made = {"n_samples": _ROWS, "random_state": 0}
+    made: dict[str, Any] = {"n_samples": _ROWS, "random_state": 0}
+    diabetes: Any = datasets.load_diabetes(return_X_y=True)
     return (
-        problem("diabetes", *datasets.load_diabetes(return_X_y=True)),
+        problem("diabetes", *diabetes),
         problem("Friedman 1", *datasets.make_friedman1(noise=1.0, **made)),
         problem("Friedman 2", *datasets.make_friedman2(noise=100.0, **made)),
         problem("Friedman 3", *datasets.make_friedman3(noise=0.1, **made)),
@@ -203,7 +205,8 @@ def _ridge() -> tuple[Problem, ...]:
         "kernel": ("rbf", "laplacian", "sigmoid"),
         "components": Number(2, 40, 10, whole=True),
     }
-    X_all, digit = load_digits(return_X_y=True)
+    digits: Any = load_digits(return_X_y=True)
+    X_all, digit = digits
 
     def problem(name: str, which: tuple[int, ...], part: int) -> Problem:
         rows = np.flatnonzero(np.arange(len(digit)) % 4 == part)

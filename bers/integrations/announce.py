@@ -13,8 +13,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+SUPPLY_CHAIN = "bers/SupplyChain-v0"
 _ENVIRONMENTS = {
-    "bers/SupplyChain-v0": {
+    SUPPLY_CHAIN: {
         "entry_point": "bers.integrations.gymnasium:SupplyChainEnv",
         "vector_entry_point": "bers.integrations.gymnasium:SupplyChainVectorEnv",
     },

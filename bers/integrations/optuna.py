@@ -88,7 +88,7 @@ class BersSampler(BaseSampler):
         self.transform = transform_named(transform)
         self.config = config or _SMALL
         self._given = as_earlier(sources)
-        self._entropy = np.random.SeedSequence(seed).entropy
+        self._entropy: Any = np.random.SeedSequence(seed).entropy
         self._trust: Trust | None = None
         self._fitted_for: tuple[Any, ...] = ()
         self._followed: dict[int, dict[str, Any]] = {}
@@ -178,7 +178,8 @@ class BersSampler(BaseSampler):
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
+        for name, value in {**state, "_lock": threading.Lock()}.items():
+            setattr(self, name, value)
 
     # the decision
 

@@ -153,7 +153,7 @@ def fitting(value: Any, distribution: BaseDistribution) -> Any:
         raise DataError(f"{value!r} is no number; give the parameter the same type in all studies.")
     assert isinstance(distribution, FloatDistribution | IntDistribution)
     low, high, step = distribution.low, distribution.high, distribution.step
-    inside = min(max(value, low), high)
+    inside = min(max(float(value), low), high)
     if step is not None:
         inside = min(max(low + round((inside - low) / step) * step, low), high)
     return int(inside) if isinstance(distribution, IntDistribution) else float(inside)

@@ -42,7 +42,7 @@ def test_errors_are_those_of_real_models():
 
 def test_one_trial_has_all_methods_and_kinds():
     pytest.importorskip("cmaes")
-    config = tuning.TuningConfig(("kernel ridge",), problems=2, earlier=6, trials=4, more=5)
+    config = tuning.TuningConfig(("kernel ridge",), problems=2, earlier=12, trials=4, more=5)
     records = list(tuning.trial(config, 0))
     expected = [
         ("related", "TPE"), ("related", "BERS"), ("related", "TPE, best enqueued"),
