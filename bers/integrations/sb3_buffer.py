@@ -6,6 +6,7 @@ Without a guide, or if its chance is zero, it is the library's buffer, bit for b
 come from a generator of its own.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -103,17 +104,22 @@ class BersReplayBuffer(ReplayBuffer):
         rows = guide.draw(-(-batch_size // size), size).ravel()[:batch_size]
         foreign = rows >= 0
         theirs = rows[foreign]
-        ends = np.cumsum(guide.counts)
-        self.drawn[:-1] += np.bincount(np.searchsorted(ends, theirs, "right"), minlength=len(ends))
-        self.drawn[-1] += batch_size - len(theirs)
+        ours = batch_size - len(theirs)
+        self._count(guide, theirs, ours)
         if not len(theirs):
             return super().sample(batch_size, env)
-        handed = self._handed(theirs, guide, env)
-        if len(theirs) == batch_size:
-            return handed
-        own = super().sample(batch_size - len(theirs), env)
-        places = None if size == batch_size else _places(foreign)
-        return type(own)(*(_joined(a, b, places) for a, b in zip(own, handed, strict=True)))
+        held = self.buffer_size if self.full else self.pos
+        if ours and not held:
+            raise ConfigError("the buffer is empty. Let the learner see some steps first.")
+        at = guide.rng.integers(0, max(held, 1) * self.n_envs, ours)
+        if self.optimize_memory_usage and self.full:  # the place written next is half a row
+            at = (at % ((held - 1) * self.n_envs) + (self.pos + 1) * self.n_envs) % (
+                held * self.n_envs
+            )
+        both = self._both(guide, at, theirs)
+        if size < batch_size:  # several gradient steps: each gets its own share
+            both = [_map(partial(np.take, indices=_places(foreign), axis=0), part) for part in both]
+        return self._handed(both, env)
 
     def since(self, added: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What came in after the first `added` rows and is still here.
@@ -150,24 +156,44 @@ class BersReplayBuffer(ReplayBuffer):
             timeouts_are_no_ends=self.handle_timeout_termination,
         )
 
-    def _handed(self, rows: Int[np.ndarray, " n"], guide: BatchGuide, env: Any) -> Any:
-        """Rows of sources as the library hands rows out."""
-        assert self.pool is not None
-        rewards = np.asarray(guide.rewards(rows), np.float32).reshape(-1, 1)
-        fields = (
-            self._normalize_obs(_taken(self.pool.observations, rows), env),
-            self.pool.actions[rows],
-            self._normalize_obs(_taken(self.pool.next_observations, rows), env),
-            self.pool.dones[rows].reshape(-1, 1),
-            self._normalize_reward(rewards, env),
-        )
-        kind = DictReplayBufferSamples if isinstance(fields[0], dict) else ReplayBufferSamples
-        return kind(*map(self._tensors, fields))  # pyright: ignore[reportArgumentType]
+    def _count(self, guide: BatchGuide, theirs: np.ndarray, ours: int) -> None:
+        ends = np.cumsum(guide.counts)
+        self.drawn[:-1] += np.bincount(ends.searchsorted(theirs, "right"), minlength=len(ends))
+        self.drawn[-1] += ours
 
-    def _tensors(self, value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: self.to_torch(part) for key, part in value.items()}
-        return self.to_torch(value)
+    def _both(self, guide: BatchGuide, at: np.ndarray, theirs: np.ndarray) -> list[Any]:
+        """Own rows and then those of sources: seen, done, seen next, ended, paid.
+
+        `at` numbers own rows by step and environment, all environments of a step together.
+        """
+        pool = self.pool
+        assert pool is not None
+        if self.optimize_memory_usage:
+            after, later = self.observations, (at + self.n_envs) % self.dones.size
+        else:
+            after, later = self.next_observations, at
+        ends = self.dones.take(at) * (1 - self.timeouts.take(at))
+        return [
+            _stacked(self.observations, at, pool.observations, theirs),
+            _stacked(self.actions, at, pool.actions, theirs),
+            _stacked(after, later, pool.next_observations, theirs),
+            np.concatenate([ends, pool.dones.take(theirs)])[:, None],
+            np.concatenate([self.rewards.take(at), guide.rewards(theirs)])[:, None],
+        ]
+
+    def _handed(self, both: list[Any], env: Any) -> Any:
+        """A batch as the library hands it out."""
+        seen, action, later, ends, reward = both
+        fields = (
+            self._normalize_obs(seen, env),
+            action,
+            self._normalize_obs(later, env),
+            ends,
+            self._normalize_reward(reward.astype(np.float32), env),
+        )
+        kind = DictReplayBufferSamples if isinstance(seen, dict) else ReplayBufferSamples
+        move = partial(torch.as_tensor, device=self.device)  # the arrays are nobody else's
+        return kind(*(_map(move, field) for field in fields))  # pyright: ignore
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "pool": None, "guide": None}
@@ -184,25 +210,28 @@ class BersDictReplayBuffer(BersReplayBuffer, DictReplayBuffer):
         return both[0], both[1]
 
 
-def _taken(values: Any, rows: Int[np.ndarray, " n"]) -> Any:
-    if isinstance(values, dict):
-        return {key: part[rows] for key, part in values.items()}
-    return values[rows]
+def _stacked(own: Any, at: np.ndarray, pool: Any, rows: np.ndarray) -> Any:
+    """Own rows above, rows of the pool below, in one array."""
+    if isinstance(own, dict):
+        return {key: _stacked(own[key], at, pool[key], rows) for key in own}
+    found = np.empty((len(at) + len(rows), *pool.shape[1:]), own.dtype)
+    flat_rows = own.reshape(-1, *pool.shape[1:])  # a view: steps and environments in one axis
+    flat_rows.take(at, axis=0, out=found[: len(at)], mode="clip")
+    pool.take(rows, axis=0, out=found[len(at) :], mode="clip")
+    return found
 
 
-def _places(foreign: np.ndarray) -> torch.Tensor:
+def _places(foreign: np.ndarray) -> Int[np.ndarray, " b"]:
     """Where each row of the batch is, if own rows stand before foreign ones."""
     places = np.empty(len(foreign), np.int64)
     own = int((~foreign).sum())
     places[~foreign] = np.arange(own)
     places[foreign] = own + np.arange(len(foreign) - own)
-    return torch.as_tensor(places)
+    return places
 
 
-def _joined(own: Any, theirs: Any, places: torch.Tensor | None) -> Any:
-    if own is None:
-        return None
-    if isinstance(own, dict):
-        return {key: _joined(own[key], theirs[key], places) for key in own}
-    both = torch.cat([own, theirs])
-    return both if places is None else both[places.to(both.device)]
+def _map(what: Any, value: Any) -> Any:
+    """For an array, or for each of a dictionary's."""
+    if isinstance(value, dict):
+        return {key: what(part) for key, part in value.items()}
+    return what(value)

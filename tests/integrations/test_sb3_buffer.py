@@ -251,3 +251,32 @@ def test_what_cannot_be_used_is_refused_with_advice():
         in_space(np.zeros((3, 5)), ENV.observation_space, "observation of 'a'")
     with pytest.raises(DataError, match="0 ... 2"):
         in_space(np.array([3]), spaces.Discrete(3), "action of 'a'")
+
+
+@pytest.mark.parametrize("thrifty", [False, True])
+@pytest.mark.parametrize("n_envs", [1, 3])
+@pytest.mark.parametrize("steps", [30, 75])
+def test_own_rows_in_a_mixed_batch_are_whole(thrifty, n_envs, steps):
+    how = {"optimize_memory_usage": thrifty, "handle_timeout_termination": not thrifty}
+    made = buffer(50 * n_envs, n_envs=n_envs, **how)
+    for t in range(steps):
+        seen = np.stack([np.full(2, 100 + t + 1000 * e, np.float32) for e in range(n_envs)])
+        action = np.full((n_envs, 1), (t % 9) / 10, np.float32)
+        made.add(seen, seen + 1, action, seen[:, 0], np.zeros(n_envs), [{}] * n_envs)
+    made.follow(guide(made, [0.5, 0.5], 0.5, mix="row"))
+    found = [made.sample(64) for _ in range(20)]
+    seen = np.concatenate([batch.observations[:, 0] for batch in found])
+    own = seen > 50
+    assert 0.4 < own.mean() < 0.6
+    later = np.concatenate([batch.next_observations[:, 0] for batch in found])
+    reward = np.concatenate([batch.rewards[:, 0] for batch in found])
+    action = np.concatenate([batch.actions[:, 0] for batch in found])
+    np.testing.assert_array_equal(later[own], seen[own] + 1)
+    np.testing.assert_array_equal(reward[own], seen[own])
+    np.testing.assert_allclose(action[own], ((seen[own] - 100) % 1000 % 9) / 10, atol=1e-6)
+    oldest = max(0, steps - 50)
+    rows = {(t, e) for t in range(oldest, steps) for e in range(n_envs)}
+    times, which = (seen[own] - 100) % 1000, (seen[own] - 100) // 1000
+    got = set(zip(times.astype(int).tolist(), which.astype(int).tolist(), strict=True))
+    assert got <= rows
+    assert len(got) > 0.9 * len(rows)
