@@ -23,7 +23,7 @@ from typing import Any
 from bers.errors import BersError, ConfigError, DataError
 from bers.experiments.provenance import machine
 from bers.journal import plain, restored
-from bers.model.side_by_side import work_on
+from bers.model.side_by_side import stay, work_on
 
 Trial = Callable[[Any, int], Iterable[Mapping[str, Any]]]
 
@@ -144,6 +144,7 @@ def _start_worker(parent: int) -> None:
     alone. Ctrl-C reaches the whole group of processes, but only the parent acts on it. A parent
     that is killed cannot stop its workers, so they watch it.
     """
+    stay()
     os.environ["NPROC"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()

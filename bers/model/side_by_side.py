@@ -42,14 +42,28 @@ def work_on(backend: Backend, jobs: int | None = None) -> Iterator[None]:
             raise ConfigError("backend 'ray' needs Ray: pip install 'bers[ray]'.") from error
         register_ray()
     name = {"threads": "threading", "processes": "loky", "ray": "ray"}[backend]
+    more: dict[str, Any] = {"initializer": stay} if backend == "processes" else {}
     before = _chosen.set(backend)
     try:
         with joblib.parallel_config(
-            backend=name, n_jobs=jobs or (-1 if backend == "ray" else THREADS)
+            backend=name, n_jobs=jobs or (-1 if backend == "ray" else THREADS), **more
         ):
             yield
     finally:
         _chosen.reset(before)
+
+
+def stay() -> None:
+    """In a worker process: do not leave for having grown.
+
+    With psutil installed, joblib's workers take memory that JAX keeps for a leak and go; if the
+    pool is busy at that moment, it can wait for ever.
+
+    >>> stay()
+    """
+    from joblib.externals.loky import process_executor
+
+    process_executor._USE_PSUTIL = False  # pyright: ignore
 
 
 def each(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
