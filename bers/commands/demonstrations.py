@@ -126,35 +126,6 @@ def _supply_chain(
     _tell_next(list((tables or folders).values()), "--skip")
 
 
-@demonstrations.command()
-def convert(
-    buffer: Annotated[Path, typer.Argument(help="What save_replay_buffer wrote.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .parquet or .npz file.")],
-    name: Annotated[
-        str | None, typer.Option(help="Whose rows these are; default: the file.")
-    ] = None,
-    trust_this_file: Annotated[
-        bool, typer.Option("--trust-this-file", help="You wrote it: reading it runs what is in it.")
-    ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
-) -> None:
-    """Turn a replay buffer of Stable-Baselines3 into a file of demonstrations.
-
-    Reading a pickle runs whatever its writer put there, so this is for the owner of the file.
-    """
-    from bers.data.storage import save
-    from bers.integrations.sb3_convert import read_replay_buffer
-
-    if out.exists() and not force:
-        raise ConfigError(f"{out} is there already. Give another --out, or --force.")
-    found = read_replay_buffer(buffer, name=name, trust_this_file=trust_this_file)
-    save(found, out)
-    reward = float(found.payload["reward"].mean())
-    new_console().print(
-        f"{out}: {found.n:,} rows of {found.name}, mean reward {reward:.4g}.", markup=False
-    )
-
-
 def _functions(out: Path, seed: int, force: bool) -> None:
     import numpy as np
 

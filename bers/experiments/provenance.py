@@ -35,7 +35,7 @@ def provenance() -> dict[str, Any]:
         **git_state(PACKAGE),
         "constraints": file_digest(constraints) if constraints.is_file() else None,
         **machine(),
-        "command": sys.argv.copy(),
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "time": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 

@@ -9,7 +9,7 @@ model.learn(50_000, callback=BersCallback())
 
 from bers.integrations.sb3_buffer import BersDictReplayBuffer, BersReplayBuffer
 from bers.integrations.sb3_callback import BersCallback
-from bers.integrations.sb3_convert import from_replay_buffer, read_replay_buffer
+from bers.integrations.sb3_convert import from_replay_buffer
 from bers.integrations.sb3_prioritised import PrioritizedCallback, PrioritizedReplayBuffer
 from bers.integrations.sb3_sources import Sources
 
@@ -21,5 +21,4 @@ __all__ = [
     "PrioritizedReplayBuffer",
     "Sources",
     "from_replay_buffer",
-    "read_replay_buffer",
 ]

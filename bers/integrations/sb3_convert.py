@@ -1,15 +1,11 @@
 """Replay buffers of Stable-Baselines3 as demonstrations.
 
-Enters: a buffer in memory, or a file that `save_replay_buffer` wrote and that you trust. Leaves: a
-record of transitions in the environment's own units, oldest first. Such a file is a pickle, and
-reading a pickle runs whatever its writer put there: so this is for the owner of the file, who then
-hands on Parquet.
+Enters: a buffer in memory. Leaves: a record of transitions in the environment's own units, oldest
+first. Saved buffers are pickles, which BERS does not read: reading one runs whatever its writer put
+there. Their owner loads them with the library that wrote them, and hands on Parquet.
 """
 
-import os
-import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +13,7 @@ from gymnasium import spaces
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from bers.data.demonstrations import Demonstrations
-from bers.errors import ConfigError, DataError, FileError
+from bers.errors import ConfigError, DataError
 from bers.integrations.sb3_sources import unscaled
 
 
@@ -60,28 +56,6 @@ def from_replay_buffer(
         inputs=inputs,
         n_actions=int(space.n) if isinstance(space, spaces.Discrete) and inputs is None else None,
     )
-
-
-def read_replay_buffer(
-    path: str | os.PathLike[str], *, name: str | None = None, trust_this_file: bool = False
-) -> Demonstrations:
-    """The same from a file, for whoever wrote the file.
-
-    >>> read_replay_buffer("buffer.pkl")
-    Traceback (most recent call last):
-    bers.errors.ConfigError: buffer.pkl is a pickle: reading it runs what its writer put there. \
-If you wrote it yourself, pass trust_this_file=True; else ask its owner for Parquet.
-    """
-    if not trust_this_file:
-        raise ConfigError(
-            f"{path} is a pickle: reading it runs what its writer put there. If you wrote it "
-            "yourself, pass trust_this_file=True; else ask its owner for Parquet."
-        )
-    if not Path(path).is_file():
-        raise FileError(f"there is no file {path}. Check the path.")
-    with Path(path).open("rb") as file:
-        buffer = pickle.load(file)
-    return from_replay_buffer(buffer, name=name or Path(path).stem)
 
 
 def _column(values: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -179,17 +179,3 @@ def test_help_says_what_there_is():
     shown_help = run("demonstrations", "make", "--help")
     for word in ("supply-chain", "functions", "--format", "--rows", "--steps", "--force", "Minari"):
         assert word in shown_help
-
-
-def test_a_replay_buffer_of_ones_own_becomes_a_file(tmp_path):
-    sb3 = pytest.importorskip("stable_baselines3")
-    agent = sb3.SAC("MlpPolicy", "Pendulum-v1", learning_starts=50, seed=0).learn(40)
-    agent.save_replay_buffer(tmp_path / "mine.pkl")
-    out, kept = str(tmp_path / "mine.parquet"), str(tmp_path / "mine.pkl")
-    with pytest.raises(ConfigError, match="pickle"):
-        run("demonstrations", "convert", kept, "--out", out)
-    said = run("demonstrations", "convert", kept, "--out", out, "--trust-this-file")
-    assert "40 rows of mine" in " ".join(said.split())
-    assert bers.load(out).payload["action"].shape == (40, 1)
-    with pytest.raises(ConfigError, match="--force"):
-        run("demonstrations", "convert", kept, "--out", out, "--trust-this-file")

@@ -13,7 +13,6 @@ from bers.integrations.sb3 import (
     PrioritizedCallback,
     PrioritizedReplayBuffer,
     from_replay_buffer,
-    read_replay_buffer,
 )
 from bers.integrations.sb3_prioritised import SumTree, td_errors
 
@@ -148,17 +147,14 @@ def test_dictionaries_and_thrifty_buffers_as_demonstrations():
     assert found["next_observation"][:, 0].tolist() == list(range(5, 14))
 
 
-def test_files_are_read_for_their_owner_only(tmp_path):
+def test_choices_go_to_a_file_and_back(tmp_path):
     model = DQN("MlpPolicy", Line(kind="discrete"), **small()).learn(40)
-    path = tmp_path / "mine.pkl"
-    model.save_replay_buffer(path)
-    with pytest.raises(ConfigError, match="pickle"):
-        read_replay_buffer(path)
-    found = read_replay_buffer(path, trust_this_file=True)
-    assert found.name == "mine"
+    found = from_replay_buffer(model.replay_buffer, name="mine")
     assert found.payload["action"].shape == (40,)
     bers.save(found, tmp_path / "mine.parquet")
     again = bers.load(tmp_path / "mine.parquet")
     np.testing.assert_array_equal(again.payload["action"], found.payload["action"])
     with pytest.raises(DataError, match="empty"):
         from_replay_buffer(ReplayBuffer(5, ENV.observation_space, ENV.action_space), name="e")
+    with pytest.raises(ConfigError, match="a ReplayBuffer is needed"):
+        from_replay_buffer("mine.pkl", name="a path")
