@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ONLY   ?=
 
-.PHONY: help venv demo test lint bench reproduce docs clean
+.PHONY: help venv demo test browser lint bench reproduce docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -24,10 +24,15 @@ venv: $(VENV)/.dev ## set up the virtual environment, nothing else
 demo: $(VENV)/.user ## a new function with the help of three past runs, and without
 	$(BIN)/bers demo
 
-test: $(VENV)/.dev ## all tests
+test: $(VENV)/.dev browser ## all tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+browser: # for the tests of the page; where it cannot be had, they are skipped and say so
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || \
+	  echo "Chromium is not installed: the tests of the page in a browser are skipped."
 
 lint: $(VENV)/.dev ## style and types
 	$(BIN)/ruff check .

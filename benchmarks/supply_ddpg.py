@@ -16,6 +16,7 @@ from one_thread import one_thread
 from row import Row, faster
 from timing import take_turns
 
+from bers.integrations.gymnasium import OneHotStocks
 from bers.learners.ddpg import DDPGConfig, episode, new_state, nothing_handed
 from bers.problems.supply_chain import SupplyChain
 from bers.problems.supply_task import SupplyTask
@@ -84,7 +85,7 @@ def sbx() -> Callable[[], object]:
 def _peer(make: type, **options: object) -> Callable[[], object]:
     from stable_baselines3.common.noise import NormalActionNoise
 
-    env = OneHot(gymnasium.make("bers/SupplyChain-v0", disable_env_checker=True))
+    env = OneHotStocks(gymnasium.make("bers/SupplyChain-v0", disable_env_checker=True))
     outputs = env.action_space.shape[0]
     model = make(
         "MlpPolicy",
@@ -108,18 +109,3 @@ def _peer(make: type, **options: object) -> Callable[[], object]:
 
     run()  # the first steps do not learn yet
     return run
-
-
-class OneHot(gymnasium.ObservationWrapper):
-    """What our networks see, for the peers."""
-
-    def __init__(self, env: gymnasium.Env) -> None:
-        super().__init__(env)
-        config = SupplyChain()
-        self.digits = np.eye(config.capacity + 1, dtype=np.float32)
-        size = (config.K + 1) * (config.capacity + 1)
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (size,), np.float32)
-
-    def observation(self, observation: np.ndarray) -> np.ndarray:
-        """Stocks one-hot."""
-        return self.digits[np.asarray(observation, np.int64)].ravel()

@@ -1,4 +1,5 @@
-"""The command line: `bers demo`, `rank`, `fit`, `info`, `demonstrations`, `reproduce`, `claims`.
+"""The command line: `bers demo`, `rank`, `fit`, `info`, `demonstrations`, `reproduce`, `claims`,
+`report`, `watch`.
 
 Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
 standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
@@ -24,6 +25,7 @@ from bers.commands.common import (
 from bers.commands.demo import demo
 from bers.commands.demonstrations import demonstrations
 from bers.commands.rank import rank
+from bers.commands.report import report, watch
 from bers.commands.reproduce import reproduce
 from bers.errors import BersError, ConfigError
 
@@ -119,6 +121,8 @@ app.command()(demo)
 app.command()(claims)
 app.command()(rank)
 app.command()(reproduce)
+app.command()(report)
+app.command()(watch)
 app.add_typer(demonstrations, name="demonstrations")
 
 

@@ -26,9 +26,9 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
         _clean_leftovers(target)
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield temporary
-        _flush(temporary)
+        flush(temporary)
         temporary.replace(target)
-        _flush(target.parent)
+        flush(target.parent)
     except OSError as error:
         raise FileError(
             f"cannot write {target}: {error.strerror or error}. "
@@ -76,7 +76,8 @@ def _clean_leftovers(target: Path) -> None:
                 leftover.unlink()
 
 
-def _flush(path: Path) -> None:
+def flush(path: Path) -> None:
+    """Wait until a file, or the entries of a folder, are on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -5,7 +5,7 @@ copies. (x, y) is what the model regresses; the payload is what a learner consum
 transforms are those already applied to y, so that labels in the user's units can be had back.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from bers.data.fields import checked_fields
 from bers.data.seals import content_digest, sealed_array
 from bers.data.settings import whole
 from bers.data.transforms import Transform, fit_and_apply, undo
-from bers.data.transitions import STEP, transition_fields
+from bers.data.transitions import STEP, Inputs, transition_fields
 from bers.text import printable
 
 
@@ -79,7 +79,7 @@ class Demonstrations:
         truncated: Any,
         *,
         name: str,
-        inputs: Callable[[np.ndarray, np.ndarray, np.ndarray], Any] | None = None,
+        inputs: Inputs | None = None,
         n_actions: int | None = None,
         drop_nonfinite: bool = False,
         origin: str = "",

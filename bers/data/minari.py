@@ -9,7 +9,7 @@ a file well-formed cannot be seen; the number of episodes and steps is compared.
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.hdf5 import SafeFile, open_hdf5, read_tree
 from bers.data.parquet import MAX_BYTES
 from bers.data.reading import reading
-from bers.data.transitions import STEP
+from bers.data.transitions import STEP, Inputs
 from bers.errors import FileError
 from bers.text import printable
 
@@ -40,7 +40,7 @@ def load_minari(
     where: str,
     *,
     name: str | None = None,
-    inputs: Callable[[np.ndarray, np.ndarray, np.ndarray], Any] | None = None,
+    inputs: Inputs | None = None,
     drop_nonfinite: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Demonstrations:

@@ -24,10 +24,13 @@ STEP: tuple[str, ...] = (
 )
 """The payload of one step, in this order."""
 
+Inputs = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""From rows of observations, actions and next observations to what a model sees of them."""
+
 
 def transition_fields(
     steps: Mapping[str, Any],
-    inputs: Callable[[np.ndarray, np.ndarray, np.ndarray], Any] | None,
+    inputs: Inputs | None,
     n_actions: int | None,
     origin: str = "",
 ) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """Agents of Stable-Baselines3 with several demonstrators: with our weights, without, and between.
 
 Enters: settings and a number, which stands for a trial and a task. Leaves: one record per method:
-returns of test episodes while the agent learns, the weights, and the time that they took.
+returns of test episodes while the agent learns, and the weights.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,8 +15,11 @@ import numpy as np
 import bers  # noqa: F401  registers the environments
 from bers.data.demonstrations import Demonstrations
 from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
+from bers.integrations.gymnasium import OneHotStocks
+from bers.integrations.record import Recorder, Recording
 from bers.model.config import ModelConfig
 from bers.problems.supply_chain import SupplyChain
+from bers.problems.supply_inputs import one_hot
 
 _SCALE = 0.1  # of the supply chain's rewards: what agents learn from
 
@@ -84,19 +86,10 @@ def learn(
             return True
 
     watchers: list[Any] = [Watch(), *([] if trust is None else [trust])]
-    start = time.perf_counter()
     agent.learn(task.steps, callback=watchers)
-    took = time.perf_counter() - start
-    ours = 0.0 if trust is None else trust.seconds
     told = [[round(w, 3) for w in now.values()] for now in weights]
     at = [every * (i + 1) for i in range(len(returns))]
-    seconds = {"all": round(took, 1), "trust": round(ours, 1)}
-    return {
-        "at": at,
-        "returns": [round(r, 2) for r in returns],
-        "weights": told,
-        "seconds": seconds,
-    }
+    return {"at": at, "returns": [round(r, 2) for r in returns], "weights": told}
 
 
 def _rules(task: Task) -> dict[str, str | None]:
@@ -125,15 +118,14 @@ def played(
     name: str,
 ) -> Demonstrations:
     """What a rule does in an environment."""
-    rng, rows = np.random.default_rng(seed), []
-    seen, _ = env.reset(seed=seed)
+    rng, recording = np.random.default_rng(seed), Recording(name)
+    watched = Recorder(env, recording)
+    seen, _ = watched.reset(seed=seed)
     for _ in range(steps):
-        action = act(seen, rng)
-        later, reward, ended, cut, _ = env.step(action)
-        rows.append((seen, action, reward, later, ended, cut))
-        seen = env.reset()[0] if ended or cut else later
-    columns = [np.array(column) for column in zip(*rows, strict=True)]
-    return Demonstrations.from_transitions(*columns, name=name)
+        seen, _, ended, cut, _ = watched.step(act(seen, rng))
+        if ended or cut:
+            seen, _ = watched.reset()
+    return recording.demonstrations()
 
 
 # a pendulum that should stand, hang or turn
@@ -198,26 +190,6 @@ def _balancing(number: int, places: Sequence[float]) -> list[Demonstrations]:
 # the supply chain
 
 
-class OneHot(gymnasium.ObservationWrapper):
-    """Stocks one-hot, as the paper's networks see them."""
-
-    def __init__(self, env: gymnasium.Env) -> None:
-        super().__init__(env)
-        self.levels = SupplyChain().capacity + 1
-        width = self.levels * (SupplyChain().K + 1)
-        self.observation_space = gymnasium.spaces.Box(0.0, 1.0, (width,), np.float32)
-
-    def observation(self, observation: np.ndarray) -> np.ndarray:
-        """One row."""
-        return one_hot(np.asarray(observation)[None])[0]
-
-
-def one_hot(stocks: np.ndarray) -> np.ndarray:
-    """Rows of stocks, one-hot."""
-    levels = np.eye(SupplyChain().capacity + 1, dtype=np.float32)
-    return levels[stocks.astype(np.int64)].reshape(len(stocks), -1)
-
-
 def _stocks(seen: np.ndarray) -> np.ndarray:
     """The way back."""
     return seen.reshape(len(seen), -1, SupplyChain().capacity + 1).argmax(axis=2).astype(np.int32)
@@ -229,17 +201,19 @@ def _trucks(before: np.ndarray, action: np.ndarray, later: np.ndarray) -> np.nda
 
 def _supply() -> gymnasium.Env:
     env = gymnasium.make("bers/SupplyChain-v0", scenario="target", disable_env_checker=True)
-    return gymnasium.wrappers.TransformReward(OneHot(env), lambda reward: _SCALE * float(reward))
+    return gymnasium.wrappers.TransformReward(
+        OneHotStocks(env), lambda reward: _SCALE * float(reward)
+    )
 
 
 def _shown(number: int) -> list[Demonstrations]:
     found = shown(number, inputs=with_trucks(), config=DemonstrationConfig())
     ends = np.cumsum(found.counts)
-    sources = []
+    hot, sources = partial(one_hot, config=SupplyChain()), []
     for i, (end, count) in enumerate(zip(ends, found.counts, strict=True)):
         rows = found.pool[end - count : end]
         never = np.zeros(count, bool)
-        steps = one_hot(rows.s_tm1), rows.a_tm1, _SCALE * rows.r_t, one_hot(rows.s_t), never, never
+        steps = hot(rows.s_tm1), rows.a_tm1, _SCALE * rows.r_t, hot(rows.s_t), never, never
         sources.append(Demonstrations.from_transitions(*steps, name=f"scenario {i + 1}"))
     return sources
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from bers.algorithm import Reuse, ReuseConfig, experience_reuse, new_reuse
 from bers.control.hand import Hand, HandConfig
+from bers.data.transitions import Inputs
 from bers.experiments.supply_demonstrations import (
     SCENARIOS,
     DemonstrationConfig,
@@ -22,7 +23,7 @@ from bers.experiments.supply_demonstrations import (
     shown,
     with_trucks,
 )
-from bers.learners.ddpg import DDPG, DDPGState, Inputs, episode, nothing_handed, returns_of
+from bers.learners.ddpg import DDPG, DDPGState, episode, nothing_handed, returns_of
 from bers.learners.policy_reuse import Arms, PolicyGuide, cloned
 from bers.learners.prioritised import new_prioritised, preload
 from bers.model import nig

@@ -8,7 +8,6 @@ are kept in a temporary folder: making them again would take minutes, and give t
 
 import hashlib
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,8 @@ import numpy as np
 from jaxtyping import Int
 
 from bers.data.demonstrations import Demonstrations
+from bers.data.transitions import Inputs
+from bers.data.trim import Trim
 from bers.experiments.provenance import code_digest
 from bers.files import write_atomically
 from bers.learners.ddpg import DDPG, DDPGConfig, episode, nothing_handed
@@ -27,7 +28,6 @@ from bers.problems.supply_inputs import trucks_and_stocks
 from bers.problems.supply_task import SupplyTask
 
 SCENARIOS = (1, 2, 3)
-Inputs = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ def shown(seed: int, *, inputs: Inputs, config: DemonstrationConfig) -> Shown:
     for scenario, rows in zip(SCENARIOS, parts, strict=True):
         x.append(np.asarray(inputs(rows.s_tm1, rows.a_tm1, rows.s_t), np.float64))
         y = rows.r_t.astype(np.float64)
-        low, high = np.quantile(y, [config.trimmed, 1 - config.trimmed])
-        fine = (y >= low) & (y <= high)
+        fine = Trim(config.trimmed, 1 - config.trimmed).fit(y).keep(y)
         sources.append(Demonstrations(x[-1][fine], y[fine], f"scenario {scenario}"))
     return Shown(
         pool=pool,

@@ -10,9 +10,9 @@ from functools import partial
 from typing import Any
 
 from bers.control.inputs import with_products
+from bers.data.transitions import Inputs
 from bers.experiments.supply import OURS, Bench, Method, SupplyConfig
 from bers.experiments.supply_demonstrations import shown, with_trucks
-from bers.learners.ddpg import Inputs
 from bers.problems.supply_chain import Scenario, SupplyChain
 from bers.problems.supply_inputs import one_hot_stocks
 from bers.problems.supply_task import SupplyTask

@@ -21,6 +21,7 @@ _ENVIRONMENTS = {
     },
     "bers/PendulumGoal-v0": {"entry_point": "bers.integrations.goals:PendulumGoal"},
     "bers/CartPoleGoal-v0": {"entry_point": "bers.integrations.goals:CartPoleGoal"},
+    "bers/MountainCarGoal-v0": {"entry_point": "bers.integrations.goals:MountainCarGoal"},
 }
 _STEPS = 200
 

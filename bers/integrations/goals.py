@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+from gymnasium.envs.classic_control.mountain_car import MountainCarEnv
 from gymnasium.envs.classic_control.pendulum import PendulumEnv
 
 
@@ -60,3 +61,27 @@ class CartPoleGoal(CartPoleEnv):
         seen, _, *rest = super().step(action)
         reward = max(0.0, 1.0 - abs(float(seen[0]) - self.place))
         return seen, reward, *rest
+
+
+class MountainCarGoal(MountainCarEnv):
+    """A weak car that should stay at some place between two hills: less reward with the distance.
+
+    On the right hill it can stand from 0.39 on; to get there it must first go back. Nothing ends
+    when it is there.
+
+    >>> import gymnasium, bers
+    >>> env = gymnasium.make("bers/MountainCarGoal-v0", place=-0.5)
+    >>> _ = env.reset(seed=0)
+    >>> seen, reward, terminated, *_ = env.step(2)
+    >>> round(reward, 3) == round(-abs(float(seen[0]) + 0.5), 3), terminated
+    (True, False)
+    """
+
+    def __init__(self, place: float = 0.45, **how: Any) -> None:
+        super().__init__(**how)
+        self.place = place
+
+    def step(self, action: Any) -> Any:
+        """The library's step; the reward is for the place where the car is then."""
+        seen, _, _, *rest = super().step(action)
+        return seen, -abs(float(seen[0]) - self.place), False, *rest

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from bers.errors import ConfigError, DataError
 from bers.integrations.announce import announce
 from bers.problems.supply_chain import Breakdown, Scenario, SupplyChain, Table, step_with
+from bers.problems.supply_inputs import one_hot
 
 try:
     import gymnasium
@@ -217,6 +218,25 @@ class SupplyChainVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         demand = self._demand[np.arange(self.num_envs), self._next % _AHEAD]
         self._next += goes
         return demand
+
+
+class OneHotStocks(gymnasium.ObservationWrapper[np.ndarray, np.ndarray, np.ndarray]):
+    """Stocks one-hot, as the paper's networks see them.
+
+    >>> env = OneHotStocks(gymnasium.make("bers/SupplyChain-v0"))
+    >>> env.reset(seed=0)[0].shape
+    (357,)
+    """
+
+    def __init__(self, env: gymnasium.Env[np.ndarray, np.ndarray]) -> None:
+        super().__init__(env)
+        self.network: SupplyChain = env.unwrapped.network  # pyright: ignore
+        width = (self.network.K + 1) * (self.network.capacity + 1)
+        self.observation_space = spaces.Box(0.0, 1.0, (width,), np.float32)
+
+    def observation(self, observation: np.ndarray) -> np.ndarray:
+        """One row."""
+        return one_hot(np.asarray(observation)[None], config=self.network)[0]
 
 
 @partial(jax.jit, static_argnames="config")

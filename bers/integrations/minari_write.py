@@ -16,6 +16,7 @@ from typing import Any
 
 from bers.data.minari import is_dataset
 from bers.errors import ConfigError, FileError
+from bers.files import flush
 from bers.integrations.episodes import Episode
 from bers.text import printable
 
@@ -96,7 +97,7 @@ def write_minari(
         temporary.mkdir(parents=True)
         _fill(temporary / "data", episodes, spaces, _storable(env_spec), dataset_id, described)
         for path in (*(temporary / "data").iterdir(), temporary / "data", temporary):
-            _flush(path)
+            flush(path)
         _swap(temporary, folder)
     except OSError as error:
         raise FileError(
@@ -164,7 +165,7 @@ def _swap(new: Path, folder: Path) -> None:
         if old.exists():
             old.replace(folder)
         raise
-    _flush(folder.parent)
+    flush(folder.parent)
     if old.exists():
         shutil.rmtree(old)
 
@@ -187,11 +188,3 @@ def _need_minari() -> None:
         raise ConfigError(
             "writing Minari data sets needs Minari. Install it with `pip install bers[minari]`."
         ) from error
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

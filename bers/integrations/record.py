@@ -7,7 +7,6 @@ reads back to the same bits. With `keep`, each episode is on disk as soon as it 
 
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from bers.data.checks import checked_name
 from bers.data.demonstrations import Demonstrations
 from bers.data.storage import save
-from bers.data.transitions import STEP
+from bers.data.transitions import STEP, Inputs
 from bers.errors import ConfigError, DataError, DataWarning, FileError
 from bers.integrations.episodes import Episode, Running, check_space, copied
 from bers.integrations.minari_write import checked_id, folder_of, may_write, write_minari
@@ -31,7 +30,6 @@ except ImportError as error:
         "bers.integrations.record needs Gymnasium: pip install 'bers[gymnasium]'."
     ) from error
 
-Inputs = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
 _TABLES = (".parquet", ".npz", ".csv")
 
 

@@ -9,13 +9,12 @@ bar, and a file to go on from.
 import os
 import time
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float64
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
 
 from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
@@ -24,6 +23,8 @@ from bers.control.hand import Hand, HandConfig
 from bers.control.inputs import with_products
 from bers.data.demonstrations import Demonstrations
 from bers.data.settings import whole
+from bers.data.transitions import Inputs
+from bers.data.trim import Trim
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3_buffer import BersReplayBuffer
 from bers.integrations.sb3_sources import flat, in_space
@@ -33,15 +34,12 @@ from bers.model.neural_linear import Model
 from bers.reuse.batches import BatchGuide, Mix
 from bers.reuse.schedule import Power, Schedule, schedule_named
 from bers.sealed import read_sealed, write_sealed
-from bers.trust.ranking import unique
 
 _FORMAT = "bers-sb3-1"
 _OVER = 1e-3  # a chance that is no longer worth the work
 _FADED, _BY = 0.01, 0.45  # the default chance is 1% when 45% of the steps are done, as in the paper
 _MANY_INPUTS = 2000
 _POOR = 0.5
-
-Inputs = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 class BersCallback(BaseCallback):
@@ -168,9 +166,10 @@ class BersCallback(BaseCallback):
     def _begin(self, buffer: BersReplayBuffer) -> None:
         # a saved learner takes names and digests of the sources along, not their rows
         self.model.replay_buffer_kwargs["sources"] = buffer.sources  # pyright: ignore
-        self.names = unique(buffer.sources.names)
+        self.names = buffer.sources.names
         rows = [self._rows(buffer, source) for source in buffer.sources]
-        kept = [_trimmed(source, self.trimmed) for source in rows]
+        trim = Trim(self.trimmed, 1 - self.trimmed)
+        kept = [source.take(trim.fit(source.y).keep(source.y)) for source in rows]
         x = np.concatenate([source.x for source in rows])
         r = np.concatenate([source.y for source in rows])
         hand = Hand(x, r, np.array([source.n for source in rows]), self.handing)
@@ -297,11 +296,6 @@ def _prepared(guide: BatchGuide, a: Float64[np.ndarray, " N"]) -> BatchGuide:
     rows = np.flatnonzero(np.repeat(a > 0, guide.counts))
     rewards[rows] = guide.rewards(rows)
     return replace(guide, rewards=partial(np.take, rewards))
-
-
-def _trimmed(source: Demonstrations, share: Float | float) -> Demonstrations:
-    low, high = np.quantile(source.y, [share, 1 - share])
-    return source.take((source.y >= low) & (source.y <= high))
 
 
 def _progress_bar(callback: Any) -> Any:

@@ -5,7 +5,6 @@ first. Saved buffers are pickles, which BERS does not read: reading one runs wha
 there. Their owner loads them with the library that wrote them, and hands on Parquet.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from gymnasium import spaces
 from stable_baselines3.common.buffers import ReplayBuffer
 
 from bers.data.demonstrations import Demonstrations
+from bers.data.transitions import Inputs
 from bers.errors import ConfigError, DataError
 from bers.integrations.sb3_sources import unscaled
 
@@ -21,7 +21,7 @@ def from_replay_buffer(
     buffer: ReplayBuffer,
     *,
     name: str,
-    inputs: Callable[[np.ndarray, np.ndarray, np.ndarray], Any] | None = None,
+    inputs: Inputs | None = None,
 ) -> Demonstrations:
     """All transitions that a buffer holds; several environments one behind the other.
 

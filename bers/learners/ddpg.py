@@ -5,7 +5,6 @@ networks that improve, and the transitions of each episode. A whole episode, one
 one compiled scan. Without sources, or with p_m = 0, it is plain DDPG, bit for bit.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
 from bers.data.settings import whole
+from bers.data.transitions import Inputs
 from bers.errors import ConfigError
 from bers.learners import prioritised
 from bers.learners.adam import Moments, adam, no_moments
@@ -30,8 +30,6 @@ from bers.problems.ones import Ones
 from bers.reuse.batches import BatchGuide
 
 _NEVER_ZERO = 1e-3  # added to an error, so that every row can come up again
-
-Inputs = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,21 @@ def one_hot_stocks(
     >>> one_hot_stocks(empty, act, empty, config=SupplyChain()).shape
     (2, 758)
     """
-    hot = np.eye(config.capacity + 1, dtype=np.float32)
-    n = len(s_tm1)
-    return np.concatenate([hot[s_tm1].reshape(n, -1), hot[s_t].reshape(n, -1), a_tm1], axis=1)
+    return np.concatenate(
+        [one_hot(s_tm1, config=config), one_hot(s_t, config=config), a_tm1], axis=1
+    )
+
+
+def one_hot(
+    stocks: Int[np.ndarray, "n places"], *, config: SupplyChain
+) -> Float32[np.ndarray, "n levels"]:
+    """Rows of stocks, each a one among zeros.
+
+    >>> one_hot(np.array([[0, 2]]), config=SupplyChain(capacity=2)).tolist()
+    [[1.0, 0.0, 0.0, 0.0, 0.0, 1.0]]
+    """
+    levels = np.eye(config.capacity + 1, dtype=np.float32)
+    return levels[np.asarray(stocks, np.int64)].reshape(len(stocks), -1)
 
 
 @partial(jax.jit, static_argnames="config")

@@ -28,6 +28,14 @@ def claims(root: Path) -> list[Claim]:
     return found
 
 
+def claims_of(name: str, runs: Runs) -> list[Claim]:
+    """The claims about one study; none if there are none, or if it has not come far enough."""
+    try:
+        return list(_CHECKS[name](runs)) if name in _CHECKS else []
+    except FileError:
+        return []
+
+
 def _safety(runs: Runs) -> Iterator[Claim]:
     for kind in runs.values("kind"):
         for panel in runs.values("panel"):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bers.errors import FileError
-from bers.journal import read_journals
+from bers.journal import Journal, read_journals
 
 THRESHOLDS = {"Rosenbrock": "0.01", "Ackley": "0.01", "Sphere": "0.01"}
 """At what value a target counts as solved; 1.0 for all others."""
@@ -58,7 +58,11 @@ class Runs:
 
 def read_runs(folder: str | os.PathLike[str]) -> Runs:
     """All trials of a folder that ended well."""
-    journals = read_journals(folder) if Path(folder).is_dir() else []
+    return runs_of(folder, read_journals(folder) if Path(folder).is_dir() else [])
+
+
+def runs_of(folder: str | os.PathLike[str], journals: Sequence[Journal]) -> Runs:
+    """The same from journals that were read before."""
     fine = [journal for journal in journals if not journal.failed]
     if not fine:
         raise FileError(f"{folder} holds no finished trials. Run `bers reproduce` first.")

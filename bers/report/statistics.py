@@ -144,6 +144,51 @@ def evaluations_to(curve: ArrayLike, evaluations: ArrayLike, threshold: float) -
     return float(counts[there.argmax()]) if there.any() else math.inf
 
 
+class Band(NamedTuple):
+    """A statistic of curves at each point, and its interval."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def band(
+    curves: ArrayLike, statistic: str = "mean", level: float = 0.95, draws: int = 200, rng: int = 0
+) -> Band:
+    """ "mean" or "iqm" over trials, the first axis, with bootstrap intervals at each point.
+
+    Whole trials are drawn, the same for all points. With one trial the interval is nan.
+
+    >>> band([[1.0, 2.0], [3.0, 2.0]]).value.tolist()
+    [2.0, 2.0]
+    """
+    _check(level, draws)
+    found = np.asarray(curves, dtype=float)
+    trials = len(found)
+    value = _middle(found[None], statistic)[0]
+    if trials < 2:
+        none = np.full(value.shape, np.nan)
+        return Band(value, none, none)
+    picks = np.random.default_rng(rng).integers(trials, size=(draws, trials))
+    if statistic == "mean":  # by how often each trial is drawn
+        drawn = np.apply_along_axis(np.bincount, 1, picks, minlength=trials) @ found / trials
+    else:
+        drawn = _middle(found[picks], statistic)
+    drawn = np.sort(drawn, axis=0)
+    outside = (1 - level) / 2 * (draws - 1)
+    return Band(value, drawn[math.floor(outside)], drawn[math.ceil(draws - 1 - outside)])
+
+
+def _middle(curves: np.ndarray, statistic: str) -> np.ndarray:
+    """Over the second axis."""
+    if statistic == "mean":
+        return curves.mean(axis=1)
+    if statistic != "iqm":
+        raise ConfigError(f"statistic must be mean or iqm; got {statistic!r}.")
+    cut = curves.shape[1] // 4
+    return np.sort(curves, axis=1)[:, cut : curves.shape[1] - cut].mean(axis=1)
+
+
 def _scores(values: ArrayLike, name: str = "values") -> np.ndarray:
     found = np.asarray(values, dtype=float)
     if found.ndim != 1 or len(found) == 0:

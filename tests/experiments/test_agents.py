@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from bers.experiments import agents
-from bers.experiments.agents import TASKS, AgentsConfig, OneHot, _pendulum, _supply, learn, trial
+from bers.experiments.agents import TASKS, AgentsConfig, _pendulum, _supply, learn, trial
 from bers.experiments.runner import Experiment, run
+from bers.integrations.gymnasium import OneHotStocks
 from bers.model.config import ModelConfig
+from bers.problems.supply_chain import SupplyChain
+from bers.problems.supply_inputs import one_hot
 from bers.report.agents import agents_tables, draw_agents
 from bers.report.curves import read_runs
 
@@ -68,9 +71,9 @@ def test_the_supply_chain_is_shown_one_hot():
     seen, _ = env.reset(seed=0)
     assert env.observation_space.contains(seen)
     assert seen.sum() == 7
-    assert isinstance(env.env, OneHot)
+    assert isinstance(env.env, OneHotStocks)
     stocks = np.array([[0, 3, 50, 1, 2, 9, 10]], np.int32)
-    np.testing.assert_array_equal(agents._stocks(agents.one_hot(stocks)), stocks)
+    np.testing.assert_array_equal(agents._stocks(one_hot(stocks, config=SupplyChain())), stocks)
 
 
 def test_a_goal_has_its_environment():

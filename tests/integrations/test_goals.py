@@ -9,7 +9,7 @@ import bers  # noqa: F401  registers the environments
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # as those of the library have them
-@pytest.mark.parametrize("name", ["PendulumGoal", "CartPoleGoal"])
+@pytest.mark.parametrize("name", ["PendulumGoal", "CartPoleGoal", "MountainCarGoal"])
 def test_gymnasium_finds_no_fault(name):
     env = gymnasium.make(f"bers/{name}-v0")
     assert env.spec.max_episode_steps == 200
@@ -38,3 +38,22 @@ def test_goals_pay_where_they_are_reached():
     assert cart.step(0)[1] == pytest.approx(1.0, abs=0.01)
     cart.state = np.array([1.0, 0.0, 0.0, 0.0])
     assert cart.step(0)[1] == 0.0
+    car = gymnasium.make("bers/MountainCarGoal-v0", place=0.55).unwrapped
+    car.reset(seed=0)
+    car.state = (0.55, 0.0)
+    seen, reward, terminated, *_ = car.step(1)
+    assert reward == pytest.approx(0.0, abs=1e-3)
+    assert seen[0] > 0.5  # where the library's own car would be done
+    assert not terminated
+
+
+def test_the_car_can_stand_on_the_right_hill_and_cannot_drive_straight_up():
+    car = gymnasium.make("bers/MountainCarGoal-v0").unwrapped
+    car.reset(seed=0)
+    for _ in range(150):
+        seen, *_ = car.step(2)
+        assert seen[0] < 0
+    car.state = (0.4, 0.0)
+    for _ in range(50):
+        seen, *_ = car.step(2)
+    assert seen[0] > 0.4
