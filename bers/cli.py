@@ -1,5 +1,5 @@
 """The command line: `bers demo`, `rank`, `fit`, `info`, `demonstrations`, `reproduce`, `claims`,
-`report`, `watch`.
+`report`, `watch`, `compare`.
 
 Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
 standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
@@ -22,6 +22,7 @@ from bers.commands.common import (
     print_scores,
     print_table,
 )
+from bers.commands.compare import compare
 from bers.commands.demo import demo
 from bers.commands.demonstrations import demonstrations
 from bers.commands.rank import rank
@@ -122,6 +123,7 @@ app.command()(claims)
 app.command()(rank)
 app.command()(reproduce)
 app.command()(report)
+app.command()(compare)
 app.command()(watch)
 app.add_typer(demonstrations, name="demonstrations")
 

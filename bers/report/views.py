@@ -31,11 +31,12 @@ class Curve:
     log: bool = False
 
 
-_CURVES = (
+CURVES = (
     Curve("best", "generation", "best value", log=True),
     Curve("profit", "episode", "test profit"),
     Curve("returns", "step", "return of test episodes"),
 )
+"""Those that are known; a study has one of them."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Group:
 
 def groups(runs: Runs) -> list[Group]:
     """All charts that the records of a study allow for."""
-    found = [_curves(runs, curve) for curve in _CURVES if has(runs, curve.field)]
+    found = [_curves(runs, curve) for curve in CURVES if has(runs, curve.field)]
     if has(runs, "weights"):
         found += _weights(runs)
     if has(runs, "makeup"):
@@ -87,7 +88,8 @@ def place_name(place: Mapping[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _matching(runs: Runs, place: Mapping[str, Any], method: str, field: str) -> list[Any]:
+def matching(runs: Runs, place: Mapping[str, Any], method: str, field: str) -> list[Any]:
+    """What the records of a target and a method hold in a field, one for each trial."""
     wanted = {**place, "method": method}
     rows = [r for r in runs.records if all(r.get(k) == v for k, v in wanted.items())]
     return [r[field] for r in rows if r.get(field)]
@@ -100,11 +102,11 @@ def _curves(runs: Runs, curve: Curve) -> Group:
         lines: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
         x = np.zeros(0)
         for number, method in enumerate(methods):
-            found = _matching(runs, place, method, curve.field)
+            found = matching(runs, place, method, curve.field)
             if not found:
                 continue
             values = _same_length(found)
-            at = _matching(runs, place, method, "at")
+            at = matching(runs, place, method, "at")
             start = 0 if curve.field == "best" else 1
             x = np.asarray(at[0], float) if at else np.arange(values.shape[1]) + float(start)
             for statistic in STATISTICS:
@@ -142,13 +144,11 @@ def _weights(runs: Runs) -> list[Group]:
     for method in preferred[:_MOST_SHOWN]:
         charts, names = [], []
         for place in places(runs):
-            weights = _matching(runs, place, method, "weights")
+            weights = matching(runs, place, method, "weights")
             if not weights:
                 continue
             values = _same_length(weights)
-            at = _matching(runs, place, method, "weights_at") or _matching(
-                runs, place, method, "at"
-            )
+            at = matching(runs, place, method, "weights_at") or matching(runs, place, method, "at")
             x = np.asarray(at[0], float) if at else np.arange(values.shape[1]) + 1.0
             shares = [f"source {i + 1}" for i in range(values.shape[2])]
             names = max(names, shares, key=len)
@@ -168,7 +168,7 @@ def _makeup(runs: Runs) -> Group:
     """Where the rows of prioritised batches came from."""
     charts, names = [], ["source 1", "source 2", "source 3", "own rows"]
     for place in places(runs):
-        found = _matching(runs, place, "PER", "makeup")
+        found = matching(runs, place, "PER", "makeup")
         if found:
             values = _same_length(found)
             values = values / np.maximum(values.sum(axis=2, keepdims=True), 1e-12)
