@@ -349,7 +349,7 @@ def test_a_full_disk(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("bers.files._flush", full)
+        patch.setattr("bers.files.flush", full)
         with pytest.raises(FileError, match="cannot write .*trial-000[12].*No space left"):
             in_processes(QUICK, [0, 1, 2], tmp_path)
     assert len(trials(tmp_path)) == 1
