@@ -17,7 +17,8 @@ from row import Row, faster
 from timing import take_turns
 
 from bers.integrations.gymnasium import OneHotStocks
-from bers.learners.ddpg import DDPGConfig, episode, new_state, nothing_handed
+from bers.learners.ddpg import DDPGConfig, episode, new_state
+from bers.learners.handed import nothing_handed
 from bers.problems.supply_chain import SupplyChain
 from bers.problems.supply_task import SupplyTask
 

@@ -23,7 +23,8 @@ from bers.experiments.supply_demonstrations import (
     shown,
     with_trucks,
 )
-from bers.learners.ddpg import DDPG, DDPGState, episode, nothing_handed, returns_of
+from bers.learners.ddpg import DDPG, DDPGState, episode, returns_of
+from bers.learners.handed import nothing_handed
 from bers.learners.policy_reuse import Arms, PolicyGuide, cloned
 from bers.learners.prioritised import new_prioritised, preload
 from bers.model import nig

@@ -21,7 +21,8 @@ from bers.data.transitions import Inputs
 from bers.data.trim import Trim
 from bers.experiments.provenance import code_digest
 from bers.files import write_atomically
-from bers.learners.ddpg import DDPG, DDPGConfig, episode, nothing_handed
+from bers.learners.ddpg import DDPG, DDPGConfig, episode
+from bers.learners.handed import nothing_handed
 from bers.learners.replay import Transitions
 from bers.problems.supply_chain import SupplyChain
 from bers.problems.supply_inputs import trucks_and_stocks

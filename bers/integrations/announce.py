@@ -14,10 +14,21 @@ from types import ModuleType
 from typing import Any
 
 SUPPLY_CHAIN = "bers/SupplyChain-v0"
-_ENVIRONMENTS = {
+_ENVIRONMENTS: dict[str, dict[str, Any]] = {
     SUPPLY_CHAIN: {
         "entry_point": "bers.integrations.gymnasium:SupplyChainEnv",
         "vector_entry_point": "bers.integrations.gymnasium:SupplyChainVectorEnv",
+    },
+    "bers/Reacher-v0": {
+        "entry_point": "bers.integrations.reacher:ReacherEnv",
+        "vector_entry_point": "bers.integrations.reacher:ReacherVectorEnv",
+        "max_episode_steps": 500,
+    },
+    "bers/ReacherContinuous-v0": {
+        "entry_point": "bers.integrations.reacher:ReacherEnv",
+        "vector_entry_point": "bers.integrations.reacher:ReacherVectorEnv",
+        "max_episode_steps": 500,
+        "kwargs": {"continuous": True},
     },
     "bers/PendulumGoal-v0": {"entry_point": "bers.integrations.goals:PendulumGoal"},
     "bers/CartPoleGoal-v0": {"entry_point": "bers.integrations.goals:CartPoleGoal"},
@@ -57,5 +68,5 @@ def _registered() -> bool:
         return False
     for name, where in _ENVIRONMENTS.items():
         if name not in registration.registry:
-            registration.register(id=name, max_episode_steps=_STEPS, **where)
+            registration.register(id=name, **{"max_episode_steps": _STEPS, **where})
     return True

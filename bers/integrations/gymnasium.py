@@ -16,8 +16,16 @@ import numpy as np
 from jaxtyping import Bool, Float32, Float64, Int, Int32, UInt8
 from numpy.typing import ArrayLike
 
-from bers.errors import ConfigError, DataError
+from bers.errors import ConfigError
 from bers.integrations.announce import announce
+from bers.integrations.env_checks import (
+    RENDERING,
+    checked_action,
+    checked_limit,
+    checked_mask,
+    checked_mode,
+    seeds_of,
+)
 from bers.problems.supply_chain import Breakdown, Scenario, SupplyChain, Table, step_with
 from bers.problems.supply_inputs import one_hot
 
@@ -33,7 +41,6 @@ except ImportError as error:
     ) from error
 
 _AHEAD = 64  # periods of demand that the vector environment draws at once
-_RENDERING: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}
 _step = jax.jit(step_with, static_argnames="config")
 
 
@@ -66,7 +73,7 @@ class SupplyChainEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     ([35.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], -3.5, 35, (6,))
     """
 
-    metadata = _RENDERING
+    metadata = RENDERING
 
     def __init__(
         self,
@@ -76,7 +83,7 @@ class SupplyChainEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         **options: Any,
     ) -> None:
         self.network = _network(scenario, options)
-        self.render_mode = _rendering(render_mode)
+        self.render_mode = checked_mode(render_mode)
         self.observation_space, self.action_space = _spaces(self.network)
         self._stock = np.zeros(self.network.K + 1, np.int32)
         self._parts: dict[str, Any] | None = None
@@ -94,7 +101,7 @@ class SupplyChainEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self, action: ArrayLike
     ) -> tuple[Float32[np.ndarray, " places"], float, bool, bool, dict[str, Any]]:
         """One period."""
-        action = _checked(action, (self.network.actions,))
+        action = checked_action(action, (self.network.actions,))
         demand = self.np_random.poisson(self.network.demand).astype(np.int32)
         stock, reward, parts = _step(self._stock, action, demand, config=self.network)
         self._stock, self._period = np.array(stock), self._period + 1
@@ -126,7 +133,7 @@ class SupplyChainVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     ((3, 7), [-3.5, -3.5, -3.5], (3, 7, 7))
     """
 
-    metadata = _RENDERING | {"autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata = RENDERING | {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
     def __init__(
         self,
@@ -143,11 +150,11 @@ class SupplyChainVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             )
         self.num_envs = num_envs
         self.network = _network(scenario, options)
-        self.render_mode = _rendering(render_mode)
+        self.render_mode = checked_mode(render_mode)
         self.single_observation_space, self.single_action_space = _spaces(self.network)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._limit = _limit(max_episode_steps)
+        self._limit = checked_limit(max_episode_steps)
         self._stock = np.zeros((num_envs, self.network.K + 1), np.int32)
         self._parts: dict[str, np.ndarray] | None = None
         self._period, self._over = np.zeros(num_envs, int), np.zeros(num_envs, bool)
@@ -165,8 +172,8 @@ class SupplyChainVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
 
         `options={"reset_mask": mask}` leaves the copies alone where the mask is False.
         """
-        chosen = _mask((options or {}).get("reset_mask"), self.num_envs)
-        for i, own in enumerate(_seeds(seed, self.num_envs)):
+        chosen = checked_mask((options or {}).get("reset_mask"), self.num_envs)
+        for i, own in enumerate(seeds_of(seed, self.num_envs)):
             if own is not None and chosen[i]:
                 self._generators[i], self._next[i] = seeding.np_random(own)[0], _AHEAD
         self._stock = np.where(chosen[:, None], np.int32(0), self._stock)
@@ -184,7 +191,7 @@ class SupplyChainVectorEnv(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         dict[str, Any],
     ]:
         """One period, or for a copy whose episode is over a new start."""
-        actions = _checked(actions, (self.num_envs, self.network.actions))
+        actions = checked_action(actions, (self.num_envs, self.network.actions))
         goes = ~self._over
         stock, reward, parts = _steps(self._stock, actions, self._draw(goes), config=self.network)
         self._stock = np.where(goes[:, None], np.asarray(stock), np.int32(0))
@@ -258,55 +265,11 @@ def _network(scenario: Scenario | Table, options: dict[str, Any]) -> SupplyChain
     return SupplyChain(scenario, **options)
 
 
-def _limit(steps: int | None) -> float:
-    if steps is None or steps == -1:  # as gymnasium.make has it
-        return np.inf
-    if steps < 1:
-        raise ConfigError(f"max_episode_steps must be 1 or more, or None; got {steps}.")
-    return steps
-
-
 def _spaces(network: SupplyChain) -> tuple[spaces.Box, spaces.Box]:
     return (
         spaces.Box(0, network.capacity, (network.K + 1,), np.float32),
         spaces.Box(0, 1, (network.actions,), np.float32),
     )
-
-
-def _rendering(mode: str | None) -> str | None:
-    if mode not in (None, *_RENDERING["render_modes"]):
-        raise ConfigError(f'render_mode must be None or "rgb_array"; got {mode!r}.')
-    return mode
-
-
-def _checked(action: ArrayLike, shape: tuple[int, ...]) -> Float32[np.ndarray, "..."]:
-    numbers = np.asarray(action, np.float32)
-    if numbers.shape != shape:
-        raise DataError(f"an action must have shape {shape}; got {numbers.shape}.")
-    if not np.isfinite(numbers).all():
-        raise DataError("an action must be finite; got NaN or infinity.")
-    return numbers
-
-
-def _seeds(seed: int | Sequence[int | None] | None, n: int) -> Sequence[int | None]:
-    if seed is None:
-        return [None] * n
-    if isinstance(seed, int | np.integer):
-        return [int(seed) + i for i in range(n)]
-    if len(seed) != n:
-        raise ConfigError(
-            f"reset(seed=...) must be one seed or {n}, one per copy; got {len(seed)}."
-        )
-    return seed
-
-
-def _mask(mask: Any, n: int) -> Bool[np.ndarray, " n"]:
-    if mask is None:
-        return np.ones(n, bool)
-    mask = np.asarray(mask)
-    if mask.shape != (n,) or mask.dtype != bool:
-        raise ConfigError(f"reset_mask must be {n} truth values; got {mask.dtype} {mask.shape}.")
-    return mask
 
 
 def _numbers(parts: Breakdown) -> dict[str, np.ndarray]:

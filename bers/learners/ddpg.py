@@ -5,7 +5,7 @@ networks that improve, and the transitions of each episode. A whole episode, one
 one compiled scan. Without sources, or with p_m = 0, it is plain DDPG, bit for bit.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from bers.learners import prioritised
 from bers.learners.adam import Moments, adam, no_moments
 from bers.learners.base import Experience
 from bers.learners.control import Task
+from bers.learners.handed import Handed, filled, handed_by, key_of, nothing_handed
 from bers.learners.networks import Net, new_net, towards, width
 from bers.learners.policy_reuse import PolicyGuide
 from bers.learners.prioritised import Prioritised, draw, learned
@@ -103,21 +104,6 @@ class Seen(eqx.Module):
     -1; see bers.learners.prioritised."""
 
 
-class Handed(eqx.Module):
-    """What an episode gets from sources."""
-
-    rows: Int[np.ndarray | Array, "T b"]
-    """Rows of the pool for each batch; -1: the learner's own."""
-    r_t: Float[np.ndarray | Array, "T b"]
-    """The rewards that go with them."""
-    clone: Float[np.ndarray | Array, ""]
-    """Weight of imitating the actions in these rows."""
-    follow: Bool[np.ndarray | Array, " T"]
-    """Steps at which another policy acts."""
-    other: Net | None
-    """That policy."""
-
-
 @dataclass(frozen=True)
 class DDPG:
     """The learner: what stays the same over episodes. [Algorithm ddpg]"""
@@ -131,7 +117,7 @@ class DDPG:
 
     def start(self, rng: np.random.Generator) -> DDPGState:
         """Fresh networks."""
-        return new_state(_key(rng), task=self.task, config=self.config)
+        return new_state(key_of(rng), task=self.task, config=self.config)
 
     def iterate(
         self, rng: np.random.Generator, state: DDPGState, guide: BatchGuide | PolicyGuide | None
@@ -140,30 +126,14 @@ class DDPG:
 
         The guide has a generator of its own, so with p_m = 0 the bits are those of plain DDPG.
         """
-        handed = self.handed(guide)
+        none = nothing_handed(self.task, self.config)
+        handed = handed_by(guide, none, pool=self.pool is not None)
         state, found = episode(
-            _key(rng), state, handed, self.pool, task=self.task, config=self.config
+            key_of(rng), state, handed, self.pool, task=self.task, config=self.config
         )
         seen = jax.tree.map(np.asarray, found.rows)
         x = self.inputs(seen.s_tm1, seen.a_tm1, seen.s_t)
         return state, Experience(np.asarray(x, np.float64), seen.r_t.astype(np.float64))
-
-    def handed(self, guide: BatchGuide | PolicyGuide | None) -> Handed:
-        """A guide's choices for one episode."""
-        none = nothing_handed(self.task, self.config)
-        if isinstance(guide, PolicyGuide):
-            return replace(none, follow=guide.draw(self.task.horizon), other=guide.net)
-        if guide is None or self.pool is None:
-            return none
-        rows = guide.draw(self.task.horizon, self.config.batch_size)
-        r_t = np.zeros(rows.shape, np.float32)
-        r_t[rows >= 0] = guide.rewards(rows[rows >= 0])
-        clone = np.asarray(guide.clone, np.float32)
-        return replace(none, rows=rows.astype(np.int32), r_t=r_t, clone=clone)
-
-
-def _key(rng: np.random.Generator) -> PRNGKeyArray:
-    return jax.random.key(int(rng.integers(2**63)))
 
 
 def new_state(
@@ -179,18 +149,6 @@ def new_state(
     own = new_ring(Transitions(s, a, jnp.zeros(()), s), config.capacity)
     state = DDPGState(nets, own if replay is None else replay, jnp.zeros((), jnp.int32))
     return jax.tree.map(jnp.array, state)  # copies, so that all can be written in place
-
-
-def nothing_handed(task: Task, config: DDPGConfig) -> Handed:
-    """No sources at all."""
-    shape = (task.horizon, config.batch_size)
-    return Handed(
-        rows=np.full(shape, -1, np.int32),
-        r_t=np.zeros(shape, np.float32),
-        clone=np.zeros((), np.float32),
-        follow=np.zeros(task.horizon, bool),
-        other=None,
-    )
 
 
 @partial(jax.jit, static_argnames=("task", "config"), donate_argnames="state")
@@ -216,7 +174,7 @@ def episode(
         replay, own, matter, origin = _stored(batch_key, state, new, config)
         batch = fetch(replay, own)
         if pool is not None:
-            batch = _filled(batch, pool, rows, r_rows)
+            batch = filled(batch, pool, rows, r_rows)
         nets, td = update(
             state.nets, batch, matter, rows >= 0, handed.clone, task=task, config=config
         )
@@ -315,19 +273,6 @@ def _stored(
         return replay, rows, matter, replay.origin[rows]
     replay = add(state.replay, new)
     return replay, uniform(key, replay, b), jnp.ones(b), jnp.full(b, prioritised.OWN, jnp.int16)
-
-
-def _filled(
-    batch: Transitions, pool: Transitions, rows: Int[Array, " b"], r_t: Float[Array, " b"]
-) -> Transitions:
-    """The batch with rows of the pool in place of the learner's own, where there are any."""
-    theirs = replace(pool[jnp.maximum(rows, 0)], r_t=r_t)
-    use = rows >= 0
-
-    def either(own: Array, their: Array) -> Array:
-        return jnp.where(use.reshape(-1, *[1] * (own.ndim - 1)), their, own)
-
-    return jax.tree.map(either, batch, theirs)
 
 
 def _value(critic: Net, seen: Array | Ones, action: Float32[Array, "b A"]) -> Array:

@@ -11,15 +11,32 @@ arm each step follows that source's policy with probability p_m, the schedule of
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Protocol
 
 import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float64, Int, PRNGKeyArray
 
 from bers.learners.adam import adam, no_moments
-from bers.learners.control import Task
 from bers.learners.networks import Net, new_net, width
 from bers.learners.replay import Transitions
+
+
+class Imitable(Protocol):
+    """What cloning needs of a task; see `bers.learners.control`."""
+
+    @property
+    def outputs(self) -> int:
+        """Numbers that a policy's last layer must give."""
+        ...
+
+    def observe(self, s: Any) -> Any:
+        """A state as an input of a network."""
+        ...
+
+    def surprise(self, outputs: Any, action: Any) -> Any:
+        """How little a policy with these outputs expected an action."""
+        ...
 
 
 @partial(jax.jit, static_argnames=("task", "hidden", "epochs", "batch_size", "rate", "l2"))
@@ -27,7 +44,7 @@ def cloned(
     key: PRNGKeyArray,
     shown: Transitions,
     *,
-    task: Task,
+    task: Imitable,
     hidden: tuple[int, ...] = (300, 300),
     epochs: int = 50,
     batch_size: int = 32,

@@ -14,10 +14,10 @@ from bers.learners.ddpg import (
     DDPGConfig,
     episode,
     new_state,
-    nothing_handed,
     returns_of,
     update,
 )
+from bers.learners.handed import nothing_handed
 from bers.learners.networks import new_net
 from bers.learners.policy_reuse import PolicyGuide
 from bers.learners.prioritised import new_prioritised, preload
