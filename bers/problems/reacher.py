@@ -49,7 +49,7 @@ class Reacher:
     """Greatest angle of the outer joint, either way, in radians."""
     seconds: float = 0.0165
     """Of one step (as published)."""
-    parts: int = 2
+    parts: int = 8
     """Of a step, for the integration."""
     horizon: int = 500
     """Steps of an episode (as published)."""
