@@ -11,7 +11,8 @@ from typing import Any
 
 from bers.control.inputs import with_products
 from bers.data.transitions import Inputs
-from bers.experiments.supply import OURS, Bench, Method, SupplyConfig
+from bers.experiments.control import Method
+from bers.experiments.supply import OURS, SupplyBench, SupplyConfig
 from bers.experiments.supply_demonstrations import shown, with_trucks
 from bers.problems.supply_chain import Scenario, SupplyChain
 from bers.problems.supply_inputs import one_hot_stocks
@@ -72,7 +73,7 @@ def trial(config: SupplyOptionsConfig, seed: int) -> Iterator[dict[str, Any]]:
     for name, (method, inputs) in OPTIONS.items():
         if inputs not in benches:
             given = shown(number, inputs=inputs, config=config.study.shown)
-            benches[inputs] = Bench(task, given, number, config.study, inputs)
+            benches[inputs] = SupplyBench(task, given, number, config.study, inputs)
         run = benches[inputs].run(method)
         run.pop("posteriors", None)
         record = {"truth": str(truth), "trial": number, "method": name}
