@@ -35,12 +35,10 @@ GOALS: dict[str, tuple[float, float]] = {
 """New goals (as published, about)."""
 PARTS = len(GOALS)
 
-_MODEL = ModelConfig.paper(
-    activation="tanh", learning_rate=5e-4, batches=20_000, batch_size=32
-)
+_MODEL = ModelConfig.paper(activation="tanh", learning_rate=5e-4, batches=20_000, batch_size=32)
 OURS = Method(
     ReuseConfig(schedule=FADING, batches=20, subset=2000, model=ModelConfig()),
-    HandConfig(mix="row", clone=1.0),
+    HandConfig(mix="row"),
 )
 _PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None, model=_MODEL)
 

@@ -1,0 +1,76 @@
+"""Whom an arm trusts, for goals all over the disc it can reach.
+
+Enters: settings and a seed. Leaves: one record with a hundred goals and the weights of the four
+demonstrators at each, by the default rule, which may trust nobody, and by the paper's metric, which
+must trust somebody. What is known of each goal is one episode of random actions.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from bers.data.demonstrations import Demonstrations
+from bers.experiments.reacher import OURS, ShownConfig, seen_by_the_model, shown
+from bers.learners.dqn import DQN, DQNConfig, episode
+from bers.learners.handed import key_of, nothing_handed
+from bers.model.neural_linear import fit, refine
+from bers.problems.reacher import Reacher, ReacherTask, reward
+from bers.trust.beliefs import beliefs
+from bers.trust.rules import weigh
+
+RULES = ("odds", "shape")
+"""One that may trust nobody, and one that must trust somebody."""
+
+
+@dataclass(frozen=True)
+class ReacherMapConfig:
+    """One study."""
+
+    goals: int = 100
+    episodes: int = 1
+    """Of random actions, whose rewards are known for each goal."""
+    shown: ShownConfig = field(default_factory=ShownConfig)
+
+
+def trial(config: ReacherMapConfig, seed: int) -> Iterator[dict[str, Any]]:
+    """All goals of one trial, with the same four demonstrators and the same random episode."""
+    given = shown(seed, config.shown)
+    model = fit(given.sources, config=OURS.reuse.model, rng=seed, progress=False)
+    rows = _random_rows(seed, config.episodes)
+    x = seen_by_the_model(rows.s_tm1, rows.a_tm1, rows.s_t).astype(np.float64)
+    weights: dict[str, list[list[float]]] = {rule: [] for rule in RULES}
+    goals = spread(config.goals, Reacher().reach)
+    for goal in goals:
+        paid = jax.vmap(partial(reward, config=Reacher(tuple(goal))))(jnp.asarray(rows.s_t))
+        target = Demonstrations(x, np.asarray(paid, np.float64), "target")
+        known = beliefs(refine(model, [*given.sources, target], batches=0, progress=False), target)
+        for rule in RULES:
+            weights[rule].append(weigh(known, rule).round(3).tolist())
+    yield {"goals": [[round(float(v), 4) for v in goal] for goal in goals], "weights_at": weights}
+
+
+def spread(count: int, reach: float) -> np.ndarray:
+    """Points spread evenly over a disc, as seeds in a sunflower.
+
+    >>> spread(3, 1.0).round(2).tolist()
+    [[0.41, 0.0], [-0.52, 0.48], [0.08, -0.91]]
+    """
+    i = np.arange(count)
+    r, angle = reach * np.sqrt((i + 0.5) / count), i * np.pi * (3 - np.sqrt(5))
+    return np.stack([r * np.cos(angle), r * np.sin(angle)], axis=1)
+
+
+def _random_rows(seed: int, episodes: int) -> Any:
+    task, settings = ReacherTask(Reacher()), DQNConfig(epsilon=1.0, hidden=(2,), capacity=500)
+    rng = np.random.default_rng([seed, 5])
+    state = DQN(task, seen_by_the_model, None, settings).start(rng)
+    none, seen = nothing_handed(task, settings), []
+    for _ in range(episodes):
+        state, rows = episode(key_of(rng), state, none, None, task=task, config=settings)
+        seen.append(jax.tree.map(np.asarray, rows))
+    return jax.tree.map(lambda *columns: np.concatenate(columns), *seen)
