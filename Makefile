@@ -42,22 +42,10 @@ lint: $(VENV)/.dev ## style and types
 bench: $(VENV)/.dev ## speed and memory against named peers; ONLY=name runs one
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
-reproduce: $(VENV)/.dev ## the long experiments; results under reproductions/
-	$(BIN)/bers reproduce static
-	$(BIN)/bers reproduce safety
-	$(BIN)/bers reproduce growth
-	$(BIN)/bers reproduce options
-	$(BIN)/bers reproduce paper-metric
-	$(BIN)/bers reproduce latent
-	$(BIN)/bers reproduce supply
-	$(BIN)/bers reproduce supply-options
-	$(BIN)/bers reproduce agents
-	$(BIN)/bers reproduce tuning
-	$(BIN)/bers claims
-	$(BIN)/bers reproduce heads
-	$(BIN)/bers reproduce trust
-	$(BIN)/bers reproduce nobody
-	$(BIN)/bers reproduce grunfeld
+reproduce: $(VENV)/.dev ## all long experiments, about 6 hours; results under runs/
+	$(BIN)/bers reproduce
+	$(BIN)/bers claims runs
+	$(BIN)/bers report runs
 
 docs: $(VENV)/.dev ## the documentation as a site under site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -14,8 +14,8 @@ import pytest
 
 import bers
 from bers.cli import main
-from bers.commands import reproduce
 from bers.commands.demo import _growing_table
+from bers.experiments.studies import STUDIES, Study
 from bers.journal import read_journals, write_journal
 from bers.progress import progress_bar
 
@@ -210,7 +210,7 @@ def test_what_cannot_be_written_is_said_before_the_work(files):
         ["fit", "b.csv", "-m", "no/such/m.bers"],
         ["fit", "b.csv", "-m", "."],
         ["demo", "-o", "b.csv"],
-        ["reproduce", "-o", "b.csv"],
+        ["reproduce", "static", "-o", "b.csv"],
     ):
         shown = run(*arguments, cwd=files)
         assert shown.returncode == 2
@@ -389,14 +389,14 @@ def tiny(monkeypatch):
     """Growth and latent with trials that take no time, three each."""
 
     def use(config):
-        module = SimpleNamespace(Config=config, trial=tiny_growth)
+        module = SimpleNamespace(CONFIG=config, QUICK=Tiny(9), trial=tiny_growth)
         monkeypatch.setitem(sys.modules, "bers.experiments.tiny_growth", module)
 
-    use(Tiny)
-    latent = SimpleNamespace(Config=Tiny, trial=tiny_latent)
+    use(Tiny())
+    latent = SimpleNamespace(CONFIG=Tiny(), QUICK=Tiny(9), trial=tiny_latent)
     monkeypatch.setitem(sys.modules, "bers.experiments.tiny_latent", latent)
     for name in ("growth", "latent"):
-        monkeypatch.setitem(reproduce._JOURNALS, name, (f"tiny_{name}", "Config", 3))
+        monkeypatch.setitem(STUDIES, name, Study(f"tiny_{name}", 3, 60.0))
     monkeypatch.setattr(sys.modules[__name__], "BROKEN", set())
     return use
 
@@ -407,7 +407,7 @@ HERE = ("--backend", "here", "--no-progress")
 def test_reproduce_writes_journals_and_their_tables(tiny, here, tmp_path):
     code, out, err = here("reproduce", "growth", *HERE)
     assert (code, err) == (0, "")
-    folder = tmp_path / "reproductions" / "growth"
+    folder = tmp_path / "runs" / "growth"
     assert [journal.header["seed"] for journal in read_journals(folder)] == [0, 1, 2]
     table = (folder / "tables.md").read_text()
     assert table.startswith("3 trials.\n")
@@ -457,7 +457,7 @@ def test_if_all_trials_fail_the_reason_is_said(tiny, here):
 def test_a_second_configuration_is_refused_unless_fresh(tiny, here, tmp_path):
     assert here("reproduce", "growth", "-o", "g", *HERE)[0] == 0
     before = (tmp_path / "g" / "tables.md").read_text()
-    tiny(lambda: Tiny(generations=2))
+    tiny(Tiny(generations=2))
     code, out, err = here("reproduce", "growth", "-o", "g", "--trials", 1, *HERE)
     assert (code, out) == (2, "")
     assert "holds trials with another config: generations is 1 there and 2 here." in err
@@ -494,21 +494,68 @@ def test_reproduce_refuses_what_it_does_not_know(tiny, here, arguments, message)
 def test_every_experiment_is_there_with_its_settings():
     from importlib import import_module
 
-    for module, config, trials in reproduce._JOURNALS.values():
-        found = import_module(f"bers.experiments.{module}")
+    for name, study in STUDIES.items():
+        found = import_module(f"bers.experiments.{study.module}")
         assert callable(found.trial)
-        settings = getattr(found, config)()
-        settings = getattr(settings, "study", settings)  # options are a study with few episodes
-        if module == "agents":
+        assert getattr(found, "PARTS", study.parts) == study.parts
+        assert found.QUICK != found.CONFIG
+        settings = getattr(found.CONFIG, "study", found.CONFIG)  # options: a study, few episodes
+        if name == "agents":
             assert settings.steps is None  # as many as each task says
             assert min(task.steps for task in found.TASKS.values()) >= 2000
-        elif module == "tuning":
+        elif name == "tuning":
             assert settings.trials >= 50
-        elif module == "supply_options":
+            assert study.parts == len(settings.families)
+        elif name == "supply-options":
             assert settings.episodes >= 40
+        elif name == "reacher-map":
+            assert settings.goals >= 100
+        elif name == "nobody":
+            assert settings.kinds == tuple(found.KINDS)
+        elif name == "grunfeld":
+            assert settings.years == ("every other", "first ten")
         else:
             assert getattr(settings, "generations", 0) or settings.episodes >= 50
-        assert trials in ((10,) if module == "tuning" else (5, 20))
+        assert study.trials in {"tuning": (10,), "grunfeld": (11,)}.get(
+            name, (5, 20) if name != "reacher-map" else (1,)
+        )
+
+
+def test_a_dry_run_says_what_is_left_and_changes_nothing(tiny, here, tmp_path):
+    assert here("reproduce", "growth", "--trials", 2, *HERE)[0] == 0
+    before = sorted(path.name for path in tmp_path.rglob("*"))
+    code, out, err = here("reproduce", "growth", "latent", "--dry-run", "--jobs", 2)
+    assert (code, err) == (0, "")
+    rows = [line.split() for line in out.splitlines()]
+    assert ["growth", "3", "2", "1", "60", "s"] in rows
+    assert ["latent", "3", "0", "3", "2", "min"] in rows
+    assert "About 2 min on 2 cores" in out
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    tiny(Tiny(generations=2))
+    assert "--fresh or --out" in here("reproduce", "growth", "--dry-run")[1]
+
+
+def test_a_quick_look_is_short_marked_and_apart(tiny, here, tmp_path):
+    code, out, _ = here("reproduce", "growth", "latent", "--quick", *HERE)
+    assert code == 0
+    assert out.index("growth (1 of 2)") < out.index("latent (2 of 2)")
+    for name in ("growth", "latent"):
+        folder = tmp_path / "quick" / name
+        journals = read_journals(folder)
+        assert [journal.header["config"] for journal in journals] == [{"generations": 9}] * 2
+        assert (folder / "QUICK").exists()
+    assert not (tmp_path / "runs").exists()
+
+
+def test_without_a_name_all_are_run(monkeypatch, tiny, here, tmp_path):
+    for name in set(STUDIES) - {"growth", "latent"}:
+        monkeypatch.delitem(STUDIES, name)
+    BROKEN.add(1)
+    code, _, err = here("reproduce", *HERE)
+    assert code == 1
+    assert "1 of 3 trials failed" in err
+    assert (tmp_path / "runs" / "latent" / "latent.png").exists()  # goes on
+    assert here("reproduce", "-o", "x")[0] == 2
 
 
 # ---- claims --------------------------------------------------------------------------------------
@@ -562,3 +609,32 @@ def test_claims_without_journals_come_with_advice(tmp_path, here):
     code, out, err = here("claims", "nowhere")
     assert (code, out) == (2, "")
     assert err == "bers: nowhere holds no journals. Run `bers reproduce static` first.\n"
+
+
+# ---- report, watch -------------------------------------------------------------------------------
+
+
+def test_report_writes_one_page_of_all_studies_in_a_folder(tiny, here, tmp_path):
+    assert here("reproduce", "growth", "latent", *HERE)[0] == 0
+    code, out, err = here("report", "runs", "--title", "Two <studies>")
+    assert (code, err) == (0, "")
+    assert out.startswith("report.html: ")
+    page = (tmp_path / "report.html").read_text()
+    assert "Two &lt;studies&gt;" in page
+    assert page.count("<section id=") == 3  # claims and two studies
+    assert here("report", "runs/growth", "-o", "one.html")[0] == 0
+    assert (tmp_path / "one.html").read_text().count("<h2>") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["report", "nowhere"], "there is no folder nowhere"),
+        (["report", ".", "-o", "report.pdf"], "must end in .html"),
+        (["watch", "nowhere"], "there is no folder nowhere"),
+    ],
+)
+def test_a_report_of_nothing_is_refused(here, arguments, message):
+    code, out, err = here(*arguments)
+    assert (code, out) == (2, "")
+    assert message in err

@@ -72,11 +72,11 @@ def test_changelog_has_this_version():
 
 
 def test_the_page_of_heads_shows_the_stored_results():
-    from bers.report.figures import read_records
+    from bers.report.curves import read_runs
     from bers.report.tables import heads_tables
 
     stored = ROOT / "reproductions" / "heads"
-    records = read_records(stored / "results.json")
+    records = read_runs(stored).records
     assert heads_tables(records) == (stored / "tables.md").read_text()
     page = ROOT / "docs" / "heads.md"
     assert heads_tables(records).strip() in page.read_text()
@@ -89,12 +89,12 @@ def test_the_page_of_heads_shows_the_stored_results():
 
 
 def test_the_page_of_weights_shows_the_stored_results():
-    from bers.report.figures import read_records
+    from bers.report.curves import read_runs
     from bers.report.tables import grunfeld_tables, mean_on_the_right, nobody_table, trust_tables
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
     tables = {"trust": trust_tables, "nobody": nobody_table, "grunfeld": grunfeld_tables}
-    records = {name: read_records(stored / name / "results.json") for name in tables}
+    records = {name: read_runs(stored / name).records for name in tables}
     for name, make in tables.items():
         assert make(records[name]) == (stored / name / "tables.md").read_text()
         assert make(records[name]).strip() in page

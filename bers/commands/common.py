@@ -1,6 +1,6 @@
-"""What the commands share: reading sources, printing tables, writing studies.
+"""What the commands share: reading sources, printing tables.
 
-Enters: file names, records. Leaves: sources; text on standard output; files. Nothing heavy is
+Enters: file names, records. Leaves: sources; text on standard output. Nothing heavy is
 imported until it is needed.
 """
 
@@ -85,19 +85,6 @@ def print_ranking(values: Mapping[str, Any]) -> None:
     print_table(show.headings(values), show.table(values))
     for line in [*show.footing(values), show.legend()]:
         console.print(line, markup=False)
-
-
-def write_study(out: Path, records: Sequence[dict[str, Any]]) -> None:
-    """The records, and their calibration curves."""
-    import json
-
-    from bers.files import write_atomically
-    from bers.report.figures import draw_calibration
-
-    with write_atomically(out / "results.json") as temporary:
-        temporary.write_text(json.dumps(records, indent=1) + "\n")
-    draw_calibration(out / "results.json", out / "calibration.png")
-    new_console().print(f"Calibration curves: {out / 'calibration.png'}", markup=False)
 
 
 def make_folder(out: Path) -> None:

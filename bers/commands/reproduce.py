@@ -1,131 +1,103 @@
 """`bers reproduce`: the long experiments, with their tables and pictures.
 
-Enters: the name of an experiment. Leaves: records, tables and pictures in a folder.
+Enters: names of experiments; none means all. Leaves: journals, tables and pictures in a folder for
+each. What is there already is not run again.
 """
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bers.commands.common import (
-    Progress,
-    make_folder,
-    new_console,
-    print_scores,
-    write_study,
-)
+from bers.commands.common import Progress, make_folder, new_console, print_table
 from bers.errors import ConfigError
 
-_JOURNALS = {
-    "static": ("static", "StaticConfig", 20),
-    "safety": ("safety", "SafetyConfig", 20),
-    "growth": ("growth", "GrowthConfig", 20),
-    "options": ("options", "OptionsConfig", 20),
-    "paper-metric": ("paper_metric", "PaperMetricConfig", 5),
-    "latent": ("latent", "LatentConfig", 5),
-    "supply": ("supply", "SupplyConfig", 5),
-    "supply-options": ("supply_options", "SupplyOptionsConfig", 5),
-    "agents": ("agents", "AgentsConfig", 5),
-    "tuning": ("tuning", "TuningConfig", 10),
-}
-"""Studies that live in journals: module, settings, trials."""
+_NAMES = (
+    "static, safety, growth, options, paper-metric, latent, supply, supply-options, reacher, "
+    "reacher-map, agents, tuning, heads, trust, nobody, grunfeld"
+)
 
 
 def reproduce(
-    what: Annotated[
-        str,
-        typer.Argument(
-            help="static, safety, growth, options, paper-metric, latent, supply, "
-            "supply-options, agents, tuning, heads, trust, nobody or grunfeld."
-        ),
-    ] = "static",
+    what: Annotated[list[str] | None, typer.Argument(help=f"{_NAMES}; all by default.")] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder; reproductions/WHAT by default.")
+        Path | None,
+        typer.Option("--out", "-o", help="Folder; runs/WHAT by default, or quick/WHAT."),
     ] = None,
-    trials: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Seeds; 5 for heads, paper-metric, latent, agents and supply's, 10 for tuning, "
-            "else 20.",
-        ),
-    ] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Else as each study has it.")] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A quick look: few trials, short runs, marked so.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what there is to do, and how long it will take.")
+    ] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once.")] = None,
     backend: Annotated[
-        str, typer.Option(help="Who runs the trials: processes, ray or here.")
-    ] = "processes",
+        str, typer.Option(help="Who runs the trials: local, ray or here.")
+    ] = "local",
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster; else one is started here.")
+    ] = None,
     fresh: Annotated[bool, typer.Option(help="Throw away trials that are there.")] = False,
     progress: Progress = None,
 ) -> None:
-    """Run a long experiment, or what is left of it, and draw its pictures.
+    """Run the long experiments, or what is left of them, and draw their pictures.
 
-    Trials that are there already are not run again; after a stop the same command goes on.
+    Trials that are there already are not run again; after a stop the same command goes on. What
+    is stored in reproductions/ was made so too: `bers compare` sets two folders side by side.
     """
-    from functools import partial
+    from bers.experiments.studies import STUDIES, study_named
 
-    how = {"jobs": jobs, "backend": backend, "fresh": fresh}
-    studies = {
-        **{name: partial(_reproduce_journal, name, how) for name in _JOURNALS},
-        "heads": _reproduce_heads,
-        "trust": partial(_reproduce_trust, how),
-        "nobody": _reproduce_nobody,
-        "grunfeld": _reproduce_grunfeld,
-    }
-    if what not in studies:
-        raise ConfigError(f"there is no experiment {what!r}. Known: {', '.join(studies)}.")
-    out = out or Path("reproductions") / what
-    make_folder(out)
-    studies[what](out, trials, progress)
-
-
-def _reproduce_heads(out: Path, trials: int | None, progress: bool | None) -> None:
-    from bers.experiments.heads import HeadsConfig, study
-    from bers.files import write_atomically
-    from bers.report.tables import heads_tables
-
-    trials = trials or 5
-    records = study(HeadsConfig(seeds=tuple(range(trials))), progress=progress)
-    for setting in dict.fromkeys(r["setting"] for r in records):
-        for kind in ("source", "target"):
-            chosen = [r for r in records if (r["setting"], r["kind"]) == (setting, kind)]
-            new_console().print(f"\n{setting}: {kind} heads, mean of {trials} trials", markup=False)
-            print_scores(averaged(chosen))
-    write_study(out, records)
-    with write_atomically(out / "tables.md") as temporary:
-        temporary.write_text(heads_tables(records))
+    names = what or list(STUDIES)
+    for name in names:
+        study_named(name)
+    if out is not None and len(names) > 1:
+        raise ConfigError("--out is for one experiment. Name it, or leave --out out.")
+    folders = {name: out or Path("quick" if quick else "runs") / name for name in names}
+    if dry_run:
+        return _tell(folders, trials, quick, jobs)
+    how = {"jobs": jobs, "backend": backend, "address": address, "fresh": fresh}
+    failed = []
+    for i, (name, folder) in enumerate(folders.items(), start=1):
+        if len(names) > 1:
+            new_console().print(f"\n{name} ({i} of {len(names)})", style="bold", markup=False)
+        failed += _run(name, folder, trials, quick, progress, how)
+    if failed:
+        print(*failed, sep="\n", file=sys.stderr)
+        raise typer.Exit(1)
 
 
-def _reproduce_journal(
-    name: str, how: dict[str, Any], out: Path, trials: int | None, progress: bool | None
-) -> None:
-    from importlib import import_module
+def _run(
+    name: str,
+    folder: Path,
+    trials: int | None,
+    quick: bool,
+    progress: bool | None,
+    how: dict[str, Any],
+) -> list[str]:
+    """One study with its tables and pictures; what failed, in words."""
+    from bers.experiments.runner import run
+    from bers.experiments.studies import study_named
+    from bers.report.figures import QUICK
 
-    from bers.experiments.runner import Experiment, run
-
-    module_name, config_name, default = _JOURNALS[name]
-    module = import_module(f"bers.experiments.{module_name}")
-    experiment = Experiment(name, getattr(module, config_name)(), module.trial)
-    each = getattr(module, "PARTS", 1)  # of a trial, run one by one
-    outcome = run(experiment, range((trials or default) * each), out, progress=progress, **how)
-    if outcome.ok:
-        _report(name, out)
-    _leave_if_failed(outcome)
-
-
-def _leave_if_failed(outcome: Any) -> None:
-    """Say how many trials failed and why the first did; exit with 1."""
-    if not outcome.failed:
-        return
-    seed, traceback = next(iter(outcome.tracebacks.items()))
-    print(
-        f"bers: {outcome.failed} of {outcome.ok + outcome.failed} trials failed; seed {seed} with "
-        f"{traceback.strip().splitlines()[-1]}. The journals hold the rest.",
-        file=sys.stderr,
+    study = study_named(name)
+    seeds = study.seeds(trials, quick=quick)
+    make_folder(folder)
+    if quick:
+        (folder / QUICK).touch()
+    outcome = run(
+        study.experiment(name, quick=quick), seeds, folder, progress=progress, label=name, **how
     )
-    raise typer.Exit(1)
+    if outcome.ok:
+        _report(name, folder)
+    if not outcome.failed:
+        return []
+    seed, traceback = next(iter(outcome.tracebacks.items()))
+    return [
+        f"bers: {outcome.failed} of {outcome.ok + outcome.failed} trials failed; seed {seed} with "
+        f"{traceback.strip().splitlines()[-1]}. The journals hold the rest."
+    ]
 
 
 def _report(name: str, out: Path) -> None:
@@ -149,60 +121,32 @@ def _report(name: str, out: Path) -> None:
         new_console().print(tables, markup=False)
 
 
-def _reproduce_trust(
-    how: dict[str, Any], out: Path, trials: int | None, progress: bool | None
-) -> None:
-    from bers.experiments.runner import Experiment, run
-    from bers.experiments.trust import TrustConfig, trial
-    from bers.report.figures import draw_trust
-    from bers.report.tables import trust_tables
+def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int | None) -> None:
+    """What is done, what is missing, and how long that takes."""
+    import os
 
-    experiment = Experiment("trust", TrustConfig(), trial)
-    outcome = run(experiment, range(trials or 20), out / "trials", progress=progress, **how)
-    _write_tables(out, outcome.records, trust_tables(outcome.records))
-    draw_trust(out / "results.json", out / "weights.png")
-    new_console().print(f"Weights by generation: {out / 'weights.png'}", markup=False)
-    _leave_if_failed(outcome)
+    from bers.experiments.runner import study_folder
+    from bers.experiments.studies import study_named
+    from bers.experiments.study_folder import refused
 
-
-def _reproduce_nobody(out: Path, trials: int | None, progress: bool | None) -> None:
-    from bers.experiments.nobody import study
-    from bers.report.tables import nobody_table
-
-    records = study(tuple(range(trials or 20)), progress=progress)
-    _write_tables(out, records, nobody_table(records))
-
-
-def _reproduce_grunfeld(out: Path, trials: int | None, progress: bool | None) -> None:
-    from bers.experiments.grunfeld import study
-    from bers.report.tables import grunfeld_tables
-
-    if trials is not None:
-        raise ConfigError("grunfeld has one trial per firm; leave --trials out.")
-    records = study(progress=progress)
-    _write_tables(out, records, grunfeld_tables(records))
+    at_once, rows, total = jobs or os.cpu_count() or 1, [], 0.0
+    for name, folder in folders.items():
+        study = study_named(name)
+        seeds = study.seeds(trials, quick=quick)
+        here = study_folder(study.experiment(name, quick=quick), folder)
+        why = refused(here)
+        done = 0 if why else sum(here.is_done(seed) for seed in seeds)
+        left = len(seeds) - done
+        seconds = left * (study.quick_seconds if quick else study.seconds) / min(at_once, left or 1)
+        total += 0.0 if why else seconds
+        note = "by other code or settings: --fresh or --out" if why else ""
+        rows.append([name, str(len(seeds)), str(done), str(left), _time(seconds), note])
+    print_table(["study", "parts", "done", "left", "takes", ""], rows)
+    cores = f"{at_once} core{'s' if at_once > 1 else ''}"
+    new_console().print(f"About {_time(total)} on {cores}, by earlier runs.", markup=False)
 
 
-def _write_tables(out: Path, records: Sequence[dict[str, Any]], tables: str) -> None:
-    import json
-
-    from bers.files import write_atomically
-
-    with write_atomically(out / "results.json") as temporary:
-        temporary.write_text(json.dumps(records) + "\n")
-    with write_atomically(out / "tables.md") as temporary:
-        temporary.write_text(tables)
-    new_console().print(tables, markup=False)
-
-
-def averaged(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One record per head, numbers averaged over trials."""
-    import numpy as np
-
-    means = []
-    for head in dict.fromkeys(r["head"] for r in records):
-        trials = [r for r in records if r["head"] == head]
-        numbers = ("rows", "held_out", "r2", "rmse", "log_density", "coverage")
-        mean = {name: np.mean([r[name] for r in trials], axis=0) for name in numbers}
-        means.append({**trials[0], **mean})
-    return means
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -261,3 +261,7 @@ class AgentsConfig:
     def short(self, task: Task) -> Task:
         """The task with no more steps than this."""
         return task if self.steps is None else replace(task, steps=min(task.steps, self.steps))
+
+
+CONFIG = AgentsConfig()
+QUICK = AgentsConfig(steps=800, points=4, tests=1)

@@ -40,3 +40,7 @@ def trial(config: GrowthConfig, seed: int) -> Iterator[dict[str, Any]]:
         )
         run["weights"] = [[a[0], round(sum(a[1:]), 3)] for a in run["weights"]]
         yield {"panel": RASTRIGIN.name, "method": "BERS", "number": number, **run}
+
+
+CONFIG = GrowthConfig()
+QUICK = GrowthConfig(numbers=(2, 8), generations=15, run_generations=15)

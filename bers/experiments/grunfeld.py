@@ -1,12 +1,14 @@
 """Ranking many real sources: eleven firms, each in turn the new task.
 
-Enters: a protocol. Leaves: one record per firm and rule. Grunfeld's data (in statsmodels) have, for
-eleven firms and twenty years, a firm's investment, its value and its stock of capital. One firm is
-the target: half of its years are seen, the other ten firms are ranked by them, and the mixture
-Σ aᵢfᵢ of their heads predicts the other half; so does the mixture with equal weights.
+Enters: settings and the number of a firm. Leaves: one record per protocol and rule. Grunfeld's data
+(in statsmodels) have, for eleven firms and twenty years, a firm's investment, its value and its
+stock of capital. One firm is the target: half of its years are seen, the other ten firms are ranked
+by them, and the mixture Σ aᵢfᵢ of their heads predicts the other half; so does the mixture with
+equal weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +17,6 @@ from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import fit
-from bers.progress import progress_bar
 from bers.trust.beliefs import beliefs
 from bers.trust.rules import weigh
 
@@ -35,41 +36,44 @@ def firms() -> list[Demonstrations]:
     ]
 
 
-def study(
-    years: Sequence[Years] = ("every other", "first ten"),
-    rules: Sequence[str] = ("odds", "function", "weights", "evidence"),
-    config: ModelConfig | None = None,
-    *,
-    progress: bool | None = None,
-) -> list[dict[str, object]]:
-    """Error of the ranked and of the equal mixture on the unseen years of every firm."""
+@dataclass(frozen=True)
+class GrunfeldConfig:
+    """One study."""
+
+    years: tuple[Years, ...] = ("every other", "first ten")
+    """Those that are seen."""
+    rules: tuple[str, ...] = ("odds", "function", "weights", "evidence")
+    model: ModelConfig = ModelConfig()  # noqa: RUF009
+
+
+def trial(config: GrunfeldConfig, seed: int) -> Iterator[dict[str, object]]:
+    """Error of the ranked and of the equal mixture on the unseen years of firm number `seed`."""
     every = firms()
-    records: list[dict[str, object]] = []
-    with progress_bar("firms", len(every) * len(years), show=progress) as advance:
-        for protocol in years:
-            for i, firm in enumerate(every):
-                seen = (
-                    np.arange(firm.n) % 2 == 0 if protocol == "every other" else np.arange(20) < 10
-                )
-                target, unseen = firm.take(seen), firm.take(~seen)
-                model = fit([*every[:i], *every[i + 1 :], target], config=config, progress=False)
-                known = beliefs(model, target)
-                heads = model.features(unseen.x) @ known.sources.mu.T
-                equal = _error(heads.mean(axis=1), unseen.y)
-                for rule in rules:
-                    a = weigh(known, rule)
-                    share = a / a.sum() if a.sum() > 0 else np.full(known.N, 1 / known.N)
-                    records.append({
-                        "years": protocol,
-                        "firm": firm.name,
-                        "rule": rule,
-                        "error": _error(heads @ share, unseen.y),
-                        "equal": equal,
-                        "nobody": max(0.0, 1 - float(a.sum())),
-                    })  # fmt: skip
-                advance()
-    return records
+    firm, others = every[seed], [*every[:seed], *every[seed + 1 :]]
+    for protocol in config.years:
+        year = np.arange(firm.n)
+        seen = year % 2 == 0 if protocol == "every other" else year < 10
+        target, unseen = firm.take(seen), firm.take(~seen)
+        model = fit([*others, target], config=config.model, progress=False)
+        known = beliefs(model, target)
+        heads = model.features(unseen.x) @ known.sources.mu.T
+        equal = _error(heads.mean(axis=1), unseen.y)
+        for rule in config.rules:
+            a = weigh(known, rule)
+            share = a / a.sum() if a.sum() > 0 else np.full(known.N, 1 / known.N)
+            yield {
+                "years": protocol,
+                "firm": firm.name,
+                "rule": rule,
+                "error": _error(heads @ share, unseen.y),
+                "equal": equal,
+                "nobody": max(0.0, 1 - float(a.sum())),
+            }
 
 
 def _error(predicted: np.ndarray, y: np.ndarray) -> float:
     return float(np.sqrt(np.mean((predicted - y) ** 2)))
+
+
+CONFIG = GrunfeldConfig()
+QUICK = GrunfeldConfig(model=ModelConfig(batches=300))

@@ -1,8 +1,9 @@
 """Movement of the posterior means of w in a model with two features: the paper's latent figure.
 
 Enters: settings and a seed. Leaves: one record per target, with the means of all four heads after
-each generation. The two learned features and the bias make three numbers per head. The target is
-minimised by plain Differential Evolution with the paper's reuse.
+each generation, and the covariances of the two features' weights after every fifth. The two learned
+features and the bias make three numbers per head. The target is minimised by plain Differential
+Evolution with the paper's reuse.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from bers.model.config import ModelConfig
 from bers.optimise.objective import Objective
 from bers.optimise.optimizer import Optimizer
 from bers.problems.functions import RASTRIGIN, SOURCES
+
+EVERY = 5
+"""Generations between two records of how wide the posteriors are."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,20 @@ def trial(config: LatentConfig, seed: int) -> Iterator[dict[str, Any]]:
             transform=method.transform, model=models.get(method), reuse=method.reuse,
         )  # fmt: skip
         objective = Objective(target)
-        means = []
-        for _ in range(config.generations + 1):
+        means, covariances = [], []
+        for generation in range(config.generations + 1):
             optimizer.advance(objective)
-            means.append(optimizer.reuse.model.heads.mu.round(4).tolist())  # pyright: ignore
-        yield {"panel": target.name, "means": means}
+            heads = optimizer.reuse.model.heads  # pyright: ignore
+            means.append(heads.mu.round(4).tolist())
+            if generation % EVERY == 0:
+                wide = heads.noise[:, None, None] * heads.Sigma
+                covariances.append(_rounded(wide[:, :2, :2]))
+        yield {"panel": target.name, "means": means, "covariances": covariances}
+
+
+def _rounded(values: np.ndarray) -> list[Any]:
+    return np.vectorize(lambda value: float(f"{value:.3g}"))(values).tolist()
+
+
+CONFIG = LatentConfig()
+QUICK = LatentConfig(generations=30)

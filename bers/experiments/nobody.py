@@ -1,11 +1,12 @@
 """Does the default rule say "nobody" when nobody is like the target?
 
-Enters: seeds. Leaves: one record per seed and kind of misleading source. The target is a run of 10
-generations on Sphere. The sources visited the points of the three demonstrations, but their labels
-are noise, or a constant, or the target's own function with its sign turned.
+Enters: settings and a seed. Leaves: one record per kind of misleading source and rule. The target
+is a run of 10 generations on Sphere. The sources visited the points of the three demonstrations,
+but their labels are noise, or a constant, or the target's own function with its sign turned.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,7 +14,6 @@ from bers.data.demonstrations import Demonstrations
 from bers.experiments.demonstrations import demonstrate
 from bers.model.neural_linear import fit
 from bers.problems.functions import SOURCES, SPHERE
-from bers.progress import progress_bar
 from bers.trust.beliefs import beliefs
 from bers.trust.rules import weigh
 
@@ -26,27 +26,28 @@ KINDS: dict[str, Labels] = {
 """What misleading sources say about the points they visited."""
 
 
-def study(
-    seeds: Sequence[int] = tuple(range(20)),
-    rules: Sequence[str] = ("odds", "shape+nobody"),
-    *,
-    progress: bool | None = None,
-) -> list[dict[str, object]]:
-    """The share of nobody, for every seed, kind and rule."""
-    records: list[dict[str, object]] = []
-    with progress_bar("trials", len(seeds) * len(KINDS), show=progress) as advance:
-        for seed in seeds:
-            rng = np.random.default_rng(seed)
-            points = [demonstrate(rng, function).x for function in SOURCES]
-            target = demonstrate(rng, SPHERE, fitness=0.0, max_generations=10)
-            for kind, labels in KINDS.items():
-                sources = [
-                    Demonstrations(x, labels(rng, x.astype(np.float64)), f"{kind} {i}")
-                    for i, x in enumerate(points)
-                ]
-                known = beliefs(fit([*sources, target], rng=seed, progress=False), target)
-                for rule in rules:
-                    nobody = 1 - float(weigh(known, rule).sum())
-                    records.append({"seed": seed, "kind": kind, "rule": rule, "nobody": nobody})
-                advance()
-    return records
+@dataclass(frozen=True)
+class NobodyConfig:
+    """One study."""
+
+    rules: tuple[str, ...] = ("odds", "shape+nobody")
+    kinds: tuple[str, ...] = tuple(KINDS)
+
+
+def trial(config: NobodyConfig, seed: int) -> Iterator[dict[str, object]]:
+    """The share of nobody, for every kind and rule."""
+    rng = np.random.default_rng(seed)
+    points = [demonstrate(rng, function).x for function in SOURCES]
+    target = demonstrate(rng, SPHERE, fitness=0.0, max_generations=10)
+    for kind in config.kinds:
+        sources = [
+            Demonstrations(x, KINDS[kind](rng, x.astype(np.float64)), f"{kind} {i}")
+            for i, x in enumerate(points)
+        ]
+        known = beliefs(fit([*sources, target], rng=seed, progress=False), target)
+        for rule in config.rules:
+            yield {"kind": kind, "rule": rule, "nobody": 1 - float(weigh(known, rule).sum())}
+
+
+CONFIG = NobodyConfig()
+QUICK = NobodyConfig(rules=("odds",), kinds=("noise", "sign-flipped"))

@@ -54,3 +54,7 @@ def trial(config: OptionsConfig, seed: int) -> Iterator[dict[str, Any]]:
                 method = _changed(rule=f"single:{RIGHT[target.name]}")
             run = curve(target, models, method, seed=seed, generations=config.generations)
             yield {"panel": target.name, "method": name, **run}
+
+
+CONFIG = OptionsConfig()
+QUICK = OptionsConfig(generations=15)

@@ -68,3 +68,7 @@ def trial(config: PaperMetricConfig, seed: int) -> Iterator[dict[str, Any]]:
         run = curve(RASTRIGIN, runs, method, seed=seed, generations=config.generations)
         rows = [source.n for source in runs.sources]
         yield {"panel": RASTRIGIN.name, "method": name, "rows": rows, **run}
+
+
+CONFIG = PaperMetricConfig()
+QUICK = PaperMetricConfig(generations=15, long_population=40, long_batches=5000)

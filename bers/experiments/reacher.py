@@ -166,3 +166,7 @@ class ReacherBench(Bench):
         chosen = WEIGHTED[method] if isinstance(method, str) else method
         returns, weights = self.weighted(chosen)
         return {"returns": returns, "weights": weights}
+
+
+CONFIG = ReacherConfig()
+QUICK = ReacherConfig(episodes=8, tests=3, clone_epochs=20, shown=ShownConfig(4000, 1000))

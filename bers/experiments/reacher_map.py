@@ -74,3 +74,7 @@ def _random_rows(seed: int, episodes: int) -> Any:
         state, rows = episode(key_of(rng), state, none, None, task=task, config=settings)
         seen.append(jax.tree.map(np.asarray, rows))
     return jax.tree.map(lambda *columns: np.concatenate(columns), *seen)
+
+
+CONFIG = ReacherMapConfig()
+QUICK = ReacherMapConfig(goals=30, shown=ShownConfig(4000, 1000))

@@ -9,7 +9,6 @@ Beside the journals, config.json says what the folder is for; another config or 
 refused, and so is a second run at the same time.
 """
 
-import fcntl
 import hashlib
 import inspect
 import operator
@@ -21,28 +20,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bers.errors import BersError, ConfigError, FileError
 from bers.experiments.provenance import code_digest, provenance
+from bers.experiments.study_folder import StudyFolder, alone, claim
 from bers.experiments.workers import Finished, Trial, finish_each
-from bers.files import file_digest, write_atomically
-from bers.journal import (
-    Journal,
-    canonical,
-    plain,
-    read_journal,
-    restored,
-    seal,
-    unseal,
-    write_journal,
-)
+from bers.files import file_digest
+from bers.journal import plain, restored, write_journal
 from bers.progress import progress_bar
-
-_ELSEWHERE = "Choose another folder with --out, or start again with --fresh."
-
-
-_PATIENCE = 30  # tenths of a second to wait for a lock
 
 
 @dataclass(frozen=True)
@@ -72,39 +58,23 @@ class Outcome:
     """Of the failed trials, by seed."""
 
 
-class _Study(NamedTuple):
-    """An experiment in its folder."""
-
-    name: str
-    config: dict[str, Any]
-    code: str
-    folder: Path
-
-    def id(self, seed: int) -> str:
-        """Another config, seed or code has another id."""
-        return _sha(canonical(plain({**self.about(), "seed": seed})))
-
-    def path(self, seed: int) -> Path:
-        return self.folder / f"trial-{seed:04d}-{self.id(seed)[:8]}.jsonl"
-
-    def about(self) -> dict[str, Any]:
-        return {"name": self.name, "config": self.config, "code": self.code}
-
-
 def run(
     experiment: Experiment,
     seeds: Iterable[int],
     folder: str | os.PathLike[str],
     *,
     jobs: int | None = None,
-    backend: str = "processes",
+    backend: str = "local",
+    address: str | None = None,
     fresh: bool = False,
     progress: bool | None = None,
+    label: str = "trials",
 ) -> Outcome:
     """Run the trials that are not there yet; read all of them back.
 
-    `backend` is "processes", "ray" or "here" (in this process, one after the other); `jobs` is how
-    many at once, by default as many as there are cores. `fresh` removes the old trials first.
+    `backend` is "local" (processes of this machine), "ray" (the cluster at `address`, or one that
+    is started here) or "here" (in this process, one after the other); `jobs` is how many at once,
+    by default as many as there are cores. `fresh` removes the old trials first.
 
     >>> @dataclass(frozen=True)
     ... class Dice:
@@ -115,18 +85,21 @@ def run(
     Outcome(records=[{'seed': 7, 'eyes': 2}, {'seed': 8, 'eyes': 3}], ok=2, failed=0, tracebacks={})
     """
     seeds = _checked(seeds)
-    study = _Study(
-        experiment.name, _as_dict(experiment.config), _code(experiment.trial), Path(folder)
-    )
-    with _alone(study.folder):
+    study = study_folder(experiment, folder)
+    with alone(study.folder):
         try:
             with _one_signal_stops() as stop_if_asked:
-                _claim(study, fresh)
-                missing = [seed for seed in seeds if not _is_done(study, seed)]
+                claim(study, fresh=fresh)
+                missing = [seed for seed in seeds if not study.is_done(seed)]
                 results = finish_each(
-                    experiment.trial, experiment.config, missing, jobs=jobs, backend=backend
+                    experiment.trial,
+                    experiment.config,
+                    missing,
+                    jobs=jobs,
+                    backend=backend,
+                    address=address,
                 )
-                with closing(results), progress_bar("trials", len(missing), show=progress) as bar:
+                with closing(results), progress_bar(label, len(missing), show=progress) as bar:
                     about = provenance() if missing else {}
                     for finished in results:
                         _keep(study, finished, about)
@@ -134,7 +107,7 @@ def run(
                         stop_if_asked()
         except _Stopped as stopped:
             raise _go_on(study, seeds, stopped.number) from None
-        journals = {seed: _journal(study, seed) for seed in seeds}
+        journals = {seed: study.journal(seed) for seed in seeds}
     good = {seed: journal for seed, journal in journals.items() if not journal.failed}
     return Outcome(
         [{"seed": seed, **record} for seed, journal in good.items() for record in journal.records],
@@ -142,6 +115,12 @@ def run(
         len(journals) - len(good),
         {seed: j.traceback for seed, j in journals.items() if j.traceback is not None},
     )
+
+
+def study_folder(experiment: Experiment, folder: str | os.PathLike[str]) -> StudyFolder:
+    """The folder as this experiment's, with the code of now."""
+    config, code = _as_dict(experiment.config), _code(experiment.trial)
+    return StudyFolder(experiment.name, config, code, Path(folder))
 
 
 def _checked(seeds: Iterable[int]) -> list[int]:
@@ -165,112 +144,13 @@ def _code(trial: Trial) -> str:
     if getattr(trial, "__module__", "").startswith("bers."):
         return code_digest()
     try:
-        return _sha(code_digest() + file_digest(inspect.getsourcefile(trial) or ""))
+        own = file_digest(inspect.getsourcefile(trial) or "")
+        return hashlib.sha256((code_digest() + own).encode()).hexdigest()
     except (OSError, TypeError):  # typed at a prompt, or not a plain function
         return code_digest()
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock; the kernel releases it however the process ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise FileError(
-            f"cannot write in {folder}: {error.strerror}. "
-            "Choose another folder with --out, or make this one writable."
-        ) from error
-    try:
-        _lock(handle, folder)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _lock(handle: int, folder: Path) -> None:
-    """Take the lock; what is left of a run that was just killed may hold it for a moment."""
-    for left in range(_PATIENCE, -1, -1):
-        try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if not left:
-                raise ConfigError(
-                    f"another run is at work in {folder}. "
-                    "Wait until it has ended, or choose another folder with --out."
-                ) from error
-            time.sleep(0.1)
-
-
-def _claim(study: _Study, fresh: bool) -> None:
-    """Make the folder this study's, or refuse."""
-    path, old = study.folder / "config.json", list(study.folder.glob("trial-*.jsonl"))
-    known = path.exists()
-    there = unseal(path.read_bytes().removesuffix(b"\n"), str(path)) if known else {}
-    if known and there["name"] != study.name:
-        raise ConfigError(
-            f"{study.folder} holds the experiment {there['name']!r}, not {study.name!r}. "
-            "Choose another folder with --out."
-        )
-    if fresh:
-        for journal in old:
-            _remove(journal)
-    elif known and not _same(there["config"], study.config):
-        raise ConfigError(
-            f"{study.folder} holds trials with another config: "
-            f"{_differences(there['config'], study.config)}. {_ELSEWHERE}"
-        )
-    elif known and there["code"] != study.code:
-        raise ConfigError(
-            f"the trials in {study.folder} were made by other code: "
-            "choose another folder with --out, or start again with --fresh."
-        )
-    elif old and not known:
-        raise ConfigError(f"{study.folder} holds trials but no config.json. {_ELSEWHERE}")
-    if fresh or not known:
-        with write_atomically(path) as temporary:
-            temporary.write_text(seal(study.about()) + "\n")
-
-
-def _remove(journal: Path) -> None:
-    try:
-        journal.unlink()
-    except OSError as error:
-        raise FileError(
-            f"cannot remove {journal}: {error.strerror}. Choose another folder with --out."
-        ) from error
-
-
-def _differences(there: Mapping[str, Any], here: Mapping[str, Any], prefix: str = "") -> str:
-    found = []
-    for key in sorted(there.keys() | here.keys()):
-        one, other = there.get(key, "not set"), here.get(key, "not set")
-        if isinstance(one, Mapping) and isinstance(other, Mapping) and not _same(one, other):
-            found.append(_differences(one, other, f"{prefix}{key}."))
-        elif not _same(one, other):
-            found.append(f"{prefix}{key} is {one!r} there and {other!r} here")
-    return "; ".join(found)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return canonical(plain(one)) == canonical(plain(other))  # NaN is the same as NaN
-
-
-def _journal(study: _Study, seed: int) -> Journal:
-    journal = read_journal(study.path(seed))
-    if journal.header.get("id") != study.id(seed):
-        raise FileError(
-            f"{study.path(seed)}, line 1: the journal of another trial under this name. "
-            "Delete the file and run the same command again."
-        )
-    return journal
-
-
-def _is_done(study: _Study, seed: int) -> bool:
-    return study.path(seed).exists() and not _journal(study, seed).failed
-
-
-def _keep(study: _Study, finished: Finished, about: Mapping[str, Any]) -> None:
+def _keep(study: StudyFolder, finished: Finished, about: Mapping[str, Any]) -> None:
     """One trial that came back goes to disk at once."""
     digests: dict[str, Any] = {}
     records = []
@@ -326,11 +206,11 @@ def _one_signal_stops() -> Iterator[Callable[[], None]]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
 
-def _go_on(study: _Study, seeds: list[int], number: int) -> BaseException:
+def _go_on(study: StudyFolder, seeds: list[int], number: int) -> BaseException:
     kept = 0
     for seed in seeds:
         with suppress(FileError):
-            kept += _is_done(study, seed)
+            kept += study.is_done(seed)
     message = (
         f"stopped: {kept} of {len(seeds)} trials are kept in {study.folder}. "
         "Give the same command again to go on from there."
@@ -340,7 +220,3 @@ def _go_on(study: _Study, seeds: list[int], number: int) -> BaseException:
     interrupt = KeyboardInterrupt()
     interrupt.add_note(message)
     return interrupt
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -79,3 +79,7 @@ def noise_run(rng: np.random.Generator, rows: int, number: int) -> Demonstration
     """Random points with random values."""
     x = rng.uniform(LOW, HIGH, (rows, DIMENSION))
     return Demonstrations(x, rng.normal(size=rows), f"noise {number}")
+
+
+CONFIG = SafetyConfig()
+QUICK = SafetyConfig(generations=15, rows=500, run_generations=20)

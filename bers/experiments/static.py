@@ -116,3 +116,7 @@ def _together(name: str, seed: int, config: StaticConfig) -> dict[str, Any]:
     best = np.minimum.accumulate(values)[NP - 1 :: NP]
     used = np.zeros((len(result.weight_history), 1))
     return record_of(best.tolist(), values) | weights_of(result.weight_history, used)
+
+
+CONFIG = StaticConfig()
+QUICK = StaticConfig(generations=20)

@@ -154,3 +154,7 @@ def _telling(model: Model, count: int = 12) -> np.ndarray:
 
 def _short(values: np.ndarray) -> list[Any]:
     return [[float(f"{value:.4g}") for value in row] for row in values]
+
+
+CONFIG = SupplyConfig()
+QUICK = SupplyConfig(episodes=10, tests=3, shown=DemonstrationConfig(steps=4000, rows=2000))

@@ -13,7 +13,7 @@ from bers.control.inputs import with_products
 from bers.data.transitions import Inputs
 from bers.experiments.control import Method
 from bers.experiments.supply import OURS, SupplyBench, SupplyConfig
-from bers.experiments.supply_demonstrations import shown, with_trucks
+from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
 from bers.problems.supply_chain import Scenario, SupplyChain
 from bers.problems.supply_inputs import one_hot_stocks
 from bers.problems.supply_task import SupplyTask
@@ -78,3 +78,9 @@ def trial(config: SupplyOptionsConfig, seed: int) -> Iterator[dict[str, Any]]:
         run.pop("posteriors", None)
         record = {"truth": str(truth), "trial": number, "method": name}
         yield record | {"sources": benches[inputs].given.profit} | run
+
+
+CONFIG = SupplyOptionsConfig()
+QUICK = SupplyOptionsConfig(
+    SupplyConfig(episodes=4, tests=2, shown=DemonstrationConfig(steps=4000, rows=2000))
+)

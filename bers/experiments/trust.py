@@ -91,3 +91,7 @@ def _ucb(
         if m in config.recorded:
             picks.append((optimizer.reuse.past.pulls / m).round(3).tolist())  # pyright: ignore
     return picks
+
+
+CONFIG = TrustConfig()
+QUICK = TrustConfig(generations=12)

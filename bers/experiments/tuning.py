@@ -166,3 +166,7 @@ def _used(study: Any) -> list[int]:
     """Trials that took a point of an earlier study, counted from 1."""
     told = [(one.number + 1, one.user_attrs.get("bers")) for one in study.trials]
     return [number for number, one in told if one is not None and one["source"] is not None]
+
+
+CONFIG = TuningConfig()
+QUICK = TuningConfig(problems=2, earlier=15, trials=15, more=20)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bers.errors import BersError, ConfigError, DataError
@@ -64,7 +65,13 @@ def finish(trial: Trial, config: Any, seed: int) -> Finished:
 
 
 def finish_each(
-    trial: Trial, config: Any, seeds: Sequence[int], *, jobs: int | None, backend: str
+    trial: Trial,
+    config: Any,
+    seeds: Sequence[int],
+    *,
+    jobs: int | None,
+    backend: str,
+    address: str | None = None,
 ) -> Generator[Finished]:
     """Run all trials; if a worker is killed, those that are missing are run once more.
 
@@ -77,10 +84,13 @@ def finish_each(
         raise ConfigError(f"backend must be one of {', '.join(_BACKENDS)}; got {backend!r}.")
     if jobs is not None and jobs < 1:
         raise ConfigError(f"jobs must be at least 1; got {jobs}. Leave it out to use all cores.")
+    if address is not None and backend != "ray":
+        raise ConfigError("an address is that of a Ray cluster: give --backend ray with it.")
+    work = partial(_on_ray, address=address) if backend == "ray" else _BACKENDS[backend]
     missing = list(seeds)
     for last in (False, True):
         try:
-            with closing(_BACKENDS[backend](trial, config, tuple(missing), jobs)) as results:
+            with closing(work(trial, config, tuple(missing), jobs)) as results:
                 for finished in results:
                     missing.remove(finished.seed)
                     yield finished
@@ -157,7 +167,11 @@ def _end_with(parent: int) -> None:
 
 
 def _on_ray(
-    trial: Trial, config: Any, seeds: Sequence[int], jobs: int | None
+    trial: Trial,
+    config: Any,
+    seeds: Sequence[int],
+    jobs: int | None,
+    address: str | None = None,
 ) -> Generator[Finished]:
     import joblib
 
@@ -165,7 +179,8 @@ def _on_ray(
         import ray
 
         if not ray.is_initialized():
-            ray.init(include_dashboard=False, log_to_driver=False)
+            local = {} if address else {"include_dashboard": False}
+            ray.init(address, log_to_driver=False, **local)
         jobs = min(jobs or int(ray.cluster_resources().get("CPU", 1)), len(seeds))
         # Ray's backend cannot hand over results one by one, so they come back jobs at a time;
         # with one job, joblib would work in the user's own process
@@ -188,4 +203,4 @@ def _killed() -> tuple[type[BaseException], ...]:
     return (BrokenProcessPool, *(getattr(ray.exceptions, name) for name in names))
 
 
-_BACKENDS = {"processes": _in_processes, "ray": _on_ray, "here": _here}
+_BACKENDS = {"local": _in_processes, "ray": _on_ray, "here": _here}

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bers.files import write_atomically
 from bers.report.curves import Runs, read_runs, table
+from bers.report.figures import save
 from bers.report.statistics import standard_error
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -66,8 +66,7 @@ def draw_agents(folder: Path, picture: Path) -> None:
     axes[0].set_ylabel("return of test episodes")
     handles, labels = list(shown.values()), list(shown)
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100, metadata={"Software": None})
+    save(figure, picture)
 
 
 def _methods(runs: Runs, task: str) -> list[str]:

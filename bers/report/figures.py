@@ -1,7 +1,7 @@
 """Pictures of results. They read files only, so drawing again never runs anything again.
 
-Enters: a JSON file of records. Leaves: a PNG file. No display is needed, and Matplotlib's
-global settings are left alone.
+Enters: a folder of journals, or a JSON file of records. Leaves: a PNG file. No display is needed,
+and Matplotlib's global settings are left alone.
 """
 
 import json
@@ -14,6 +14,7 @@ import numpy as np
 
 from bers.errors import FileError
 from bers.files import write_atomically
+from bers.report.curves import read_runs
 
 COLOURS = {
     "Rosenbrock": "#0072B2",
@@ -22,6 +23,8 @@ COLOURS = {
     "Rastrigin": "#CC79A7",
 }
 """From Okabe and Ito's palette, which colour-blind readers can tell apart."""
+QUICK = "QUICK"
+"""A file of this name marks the folder of a quick look."""
 
 
 def read_records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -37,7 +40,23 @@ def read_records(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     return records
 
 
-def draw_calibration(results: str | os.PathLike[str], picture: str | os.PathLike[str]) -> None:
+def is_quick(folder: Path) -> bool:
+    """Whether a folder holds a quick look, with few trials and short runs."""
+    return (folder / QUICK).exists()
+
+
+def save(figure: Any, picture: str | os.PathLike[str]) -> None:
+    """A picture, marked if it is of a quick look."""
+    if is_quick(Path(picture).parent):
+        figure.text(
+            0.5, 0.5, "quick look", fontsize=56, color="0.5", alpha=0.25, rotation=20,
+            ha="center", va="center",
+        )  # fmt: skip
+    with write_atomically(picture) as temporary:
+        figure.savefig(temporary, format="png", dpi=100)
+
+
+def draw_calibration(folder: Path, picture: Path) -> None:
     """Promised against measured share of held-out labels inside central intervals.
 
     One panel per setting and kind of head; one colour per head; thin lines are trials, the
@@ -45,7 +64,7 @@ def draw_calibration(results: str | os.PathLike[str], picture: str | os.PathLike
     """
     from matplotlib.figure import Figure
 
-    records = read_records(results)
+    records = read_runs(folder).records
     panels = list(dict.fromkeys((r["setting"], r["kind"]) for r in records))
     columns = min(2, len(panels))
     rows = -(-len(panels) // columns)
@@ -61,18 +80,17 @@ def draw_calibration(results: str | os.PathLike[str], picture: str | os.PathLike
         ax.set_xlabel("promised share")
     for ax in axes[::columns]:
         ax.set_ylabel("measured share of held-out labels")
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)
+    save(figure, picture)
 
 
-def draw_trust(results: str | os.PathLike[str], picture: str | os.PathLike[str]) -> None:
+def draw_trust(folder: Path, picture: Path) -> None:
     """Mean weight on the right source, by generation: one panel per target, one line per rule.
 
     The band is a 95% interval of the mean over trials; grey lines are the other rules.
     """
     from matplotlib.figure import Figure
 
-    records = read_records(results)
+    records = read_runs(folder).records
     targets = list(dict.fromkeys(r["target"] for r in records))
     figure = Figure(figsize=(10, 7.4), layout="constrained")
     axes = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
@@ -84,8 +102,7 @@ def draw_trust(results: str | os.PathLike[str], picture: str | os.PathLike[str])
         ax.set_xlabel("generation")
     for ax in axes[::2]:
         ax.set_ylabel("mean weight on the right source")
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)
+    save(figure, picture)
 
 
 def draw_run(results: str | os.PathLike[str], picture: str | os.PathLike[str]) -> None:
@@ -108,8 +125,7 @@ def draw_run(results: str | os.PathLike[str], picture: str | os.PathLike[str]) -
     for ax in (left, right):
         ax.grid(color="0.94")
         ax.spines[["top", "right"]].set_visible(False)
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)
+    save(figure, picture)
 
 
 _RULE_COLOURS = {

@@ -22,6 +22,7 @@ from bers.journal import Journal, read_journals
 from bers.report.claim import Claim
 from bers.report.claims import claims_of
 from bers.report.curves import Runs, runs_of
+from bers.report.figures import is_quick
 from bers.report.latent_view import draw_frames
 from bers.report.markdown import to_html
 from bers.report.svg import draw
@@ -61,6 +62,7 @@ class Section:
     provenance: dict[str, str] = field(default_factory=dict)
     trials: int = 0
     failed: int = 0
+    quick: bool = False
 
 
 def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) -> str:
@@ -113,6 +115,7 @@ def _section(folder: Path, live: bool) -> Section:
         provenance=_provenance(fine),
         trials=len(fine),
         failed=len(journals) - len(fine),
+        quick=is_quick(folder),
     )
 
 

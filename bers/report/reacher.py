@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bers.files import write_atomically
 from bers.report.curves import Runs, read_runs, table
+from bers.report.figures import save
 from bers.report.statistics import probability_of_improvement, standard_error
 
 SOURCES = ("right", "left", "top", "bottom")
@@ -78,7 +78,7 @@ def draw_reacher(folder: Path, picture: Path) -> None:
     axes[1, 0].legend(frameon=False, fontsize=8)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def draw_map(folder: Path, picture: Path) -> None:
@@ -112,7 +112,7 @@ def draw_map(folder: Path, picture: Path) -> None:
     ]
     handles.append(axes[0].plot([], [], "o", ms=9, mfc="white", mec="0.6", label="nobody")[0])
     figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def returns(runs: Runs, goal: str, method: str) -> np.ndarray:
@@ -136,8 +136,3 @@ def _band(ax: Any, values: np.ndarray, label: str | None, style: dict[str, Any])
         ax.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.12, lw=0)
     ax.grid(color="0.94")
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _save(figure: Any, picture: Path) -> None:
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bers.files import write_atomically
 from bers.report.curves import Runs, by_method, read_runs
-from bers.report.figures import COLOURS
+from bers.report.figures import COLOURS, save
 
 _SHOWN = 100  # generations, as in the paper
 _STYLES: dict[str, dict[str, Any]] = {
@@ -60,7 +59,7 @@ def draw_functions(folder: Path, picture: Path) -> None:
     names = dict(zip(("S1", "S2", "S3"), _SOURCES, strict=True))
     labels = [f"{x} ({names[x]} alone)" if x in names else x for x in labels]
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def draw_more(folder: Path, picture: Path) -> None:
@@ -78,7 +77,7 @@ def draw_more(folder: Path, picture: Path) -> None:
     axes[0].set_ylabel("best value")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def draw_latent(folder: Path, picture: Path) -> None:
@@ -109,7 +108,7 @@ def draw_latent(folder: Path, picture: Path) -> None:
         ax.set_box_aspect(None, zoom=0.8)
     handles, labels = figure.axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def _curves(ax: Any, curves: Any, styles: dict[str, dict[str, Any]]) -> None:
@@ -145,8 +144,3 @@ def _weights(ax: Any, runs: Runs, panel: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     if panel == _SOURCES[0]:
         ax.legend(frameon=False, fontsize=8, loc="center right")
-
-
-def _save(figure: Any, picture: Path) -> None:
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)

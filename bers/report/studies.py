@@ -5,8 +5,12 @@ Enters: the name of a study. Leaves: functions from its folder of journals to Ma
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bers.report.agents import agents_tables, draw_agents
+from bers.report.curves import read_runs
+from bers.report.figures import draw_calibration, draw_trust
+from bers.report.reacher import draw_map, draw_reacher, reacher_tables
 from bers.report.static import (
     growth_tables,
     options_tables,
@@ -17,7 +21,13 @@ from bers.report.static import (
 from bers.report.static_figures import draw_functions, draw_latent, draw_more
 from bers.report.supply import supply_options_tables, supply_tables
 from bers.report.supply_figures import draw_makeup, draw_posteriors, draw_profit
+from bers.report.tables import grunfeld_tables, heads_tables, nobody_table, trust_tables
 from bers.report.tuning import tuning_tables
+
+
+def _of_records(make: Callable[[Any], str]) -> Callable[[Path], str]:
+    return lambda folder: make(read_runs(folder).records)
+
 
 TABLES: dict[str, Callable[[Path], str]] = {
     "static": static_tables,
@@ -27,8 +37,13 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "paper-metric": paper_metric_tables,
     "supply": supply_tables,
     "supply-options": supply_options_tables,
+    "reacher": reacher_tables,
     "agents": agents_tables,
     "tuning": tuning_tables,
+    "heads": _of_records(heads_tables),
+    "trust": _of_records(trust_tables),
+    "nobody": _of_records(nobody_table),
+    "grunfeld": _of_records(grunfeld_tables),
 }
 DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
     "static": {"functions.png": draw_functions, "more-methods.png": draw_more},
@@ -38,5 +53,9 @@ DRAWN: dict[str, dict[str, Callable[[Path, Path], None]]] = {
         "posteriors.png": draw_posteriors,
         "per.png": draw_makeup,
     },
+    "reacher": {"reacher.png": draw_reacher},
+    "reacher-map": {"map.png": draw_map},
     "agents": {"agents.png": draw_agents},
+    "heads": {"calibration.png": draw_calibration},
+    "trust": {"weights.png": draw_trust},
 }

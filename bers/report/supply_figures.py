@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bers.files import write_atomically
 from bers.report.curves import Runs, read_runs
+from bers.report.figures import save
 
 _STYLES: dict[str, dict[str, Any]] = {
     "BERS": {"color": "black", "lw": 2.2, "zorder": 5},
@@ -61,7 +61,7 @@ def draw_profit(folder: Path, picture: Path) -> None:
     handles, labels = axes[0, 0].get_legend_handles_labels()
     columns = min(len(labels), 3 * len(truths))
     figure.legend(handles, labels, loc="outside upper center", ncols=columns, frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def draw_posteriors(folder: Path, picture: Path, method: str = "BERS") -> None:
@@ -92,7 +92,7 @@ def draw_posteriors(folder: Path, picture: Path, method: str = "BERS") -> None:
     figure.supxlabel("entries of w that tell the sources apart; bars are two standard deviations")
     handles, labels = axes[0, -1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def draw_makeup(folder: Path, picture: Path) -> None:
@@ -115,7 +115,7 @@ def draw_makeup(folder: Path, picture: Path) -> None:
     axes[0].set_ylabel("share of batches")
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    _save(figure, picture)
+    save(figure, picture)
 
 
 def profits(runs: Runs, truth: str, method: str) -> np.ndarray:
@@ -148,8 +148,3 @@ def _band(ax: Any, values: np.ndarray, label: str | None, style: dict[str, Any])
     ax.set_xlim(0, len(x))
     ax.grid(color="0.94")
     ax.spines[["top", "right"]].set_visible(False)
-
-
-def _save(figure: Any, picture: Path) -> None:
-    with write_atomically(picture) as temporary:
-        figure.savefig(temporary, format="png", dpi=100)

@@ -48,6 +48,7 @@ def trust_tables(
     >>> print(trust_tables([{**r, "weights": [[0, 0.5], [0, 1]]}], (1, 5)).splitlines()[4])
     | odds | 0.50 | 1.00 | 1.000 | 1.000 |
     """
+    shown = [g for g in shown if g in records[0]["generations"]]
     lines = []
     for target in dict.fromkeys(r["target"] for r in records):
         chosen = [r for r in records if r["target"] == target]

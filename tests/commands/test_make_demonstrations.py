@@ -12,7 +12,7 @@ import bers
 from bers.cli import app
 from bers.commands import demonstrations
 from bers.errors import ConfigError, FileError
-from bers.experiments import supply_demonstrations
+from bers.experiments import control, supply_demonstrations
 from bers.experiments.supply_demonstrations import DemonstrationConfig, with_trucks
 from bers.learners.replay import Transitions
 
@@ -48,7 +48,7 @@ def made(tmp_path_factory):
     """All files, and what was printed."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(supply_demonstrations.tempfile, "gettempdir", lambda: str(folder))
+        patch.setattr(control.tempfile, "gettempdir", lambda: str(folder))
         patch.setattr(supply_demonstrations, "_trained", untrained)
         patch.chdir(folder)
         yield folder / "demonstrations", make("supply-chain", *SMALL)

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 
 from bers.experiments.demonstrations import demonstrate
-from bers.experiments.heads import HeadsConfig, study
+from bers.experiments.heads import HeadsConfig, trial
 from bers.model.config import ModelConfig
 from bers.problems.functions import RASTRIGIN, SOURCES, SPHERE
 
 
 @pytest.fixture(scope="module")
 def records():
-    config = HeadsConfig(models=(("BERS", ModelConfig()),), seeds=(11,))
-    return study(config, progress=False)
+    return list(trial(HeadsConfig(models=(("BERS", ModelConfig()),)), 11))
 
 
 def test_every_source_head_explains_its_function(records):

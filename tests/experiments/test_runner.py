@@ -194,7 +194,7 @@ def test_kill_9_and_resume_gives_the_same_bytes(tmp_path, undisturbed, finished)
 
 
 def test_two_at_once_and_sigterm(tmp_path, undisturbed, monkeypatch):
-    monkeypatch.setattr("bers.experiments.runner._PATIENCE", 0)
+    monkeypatch.setattr("bers.experiments.study_folder._PATIENCE", 0)
     program = start_program(tmp_path)
     wait_until(lambda: trials(tmp_path))
     with pytest.raises(ConfigError, match="another run is at work in .* Wait until it has ended"):
@@ -357,7 +357,7 @@ def test_a_full_disk(tmp_path, monkeypatch):
 
 
 def test_bad_settings_are_refused(tmp_path):
-    with pytest.raises(ConfigError, match="one of processes, ray, here; got 'spark'"):
+    with pytest.raises(ConfigError, match="one of local, ray, here; got 'spark'"):
         run(QUICK, [0], tmp_path, backend="spark")
     with pytest.raises(ConfigError, match="jobs must be at least 1; got 0"):
         run(QUICK, [0], tmp_path, jobs=0)

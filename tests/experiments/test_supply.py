@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bers.control.inputs import with_products
-from bers.experiments import supply, supply_demonstrations, supply_options
+from bers.experiments import control, supply, supply_demonstrations, supply_options
 from bers.experiments.runner import Experiment, run
 from bers.experiments.supply import METHODS, TRUTHS, SupplyConfig, trial
 from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
@@ -24,7 +24,7 @@ def records(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demonstrations")
     quick = {name: replace_model(method, batches=40) for name, method in supply.WEIGHTED.items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(supply_demonstrations.tempfile, "gettempdir", lambda: str(folder))
+        patch.setattr(control.tempfile, "gettempdir", lambda: str(folder))
         patch.setattr(supply, "WEIGHTED", quick)
         yield list(trial(SMALL, seed=1))
 
@@ -86,7 +86,7 @@ def test_policies_are_each_tried(records):
 
 
 def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
-    monkeypatch.setattr(supply_demonstrations.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(control.tempfile, "gettempdir", lambda: str(tmp_path))
     quick = replace_model(supply.OURS, batches=40)
     chosen = {"BERS": (quick, supply_options._TRUCKS), "products": (quick, with_products)}
     chosen["None"] = ("None", supply_options._TRUCKS)
@@ -116,7 +116,7 @@ def test_the_options_named_are_ours_with_one_thing_changed():
 
 
 def test_demonstrations_repeat_and_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(supply_demonstrations.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(control.tempfile, "gettempdir", lambda: str(tmp_path))
     made = []
     real = supply_demonstrations._trained
     monkeypatch.setattr(supply_demonstrations, "_trained", lambda *a: made.append(a) or real(*a))

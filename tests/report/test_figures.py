@@ -1,18 +1,18 @@
-import json
-
 import pytest
+from report_helpers import write_trials
 
 from bers.errors import FileError
-from bers.report.figures import draw_calibration, read_records
+from bers.report.figures import QUICK, draw_calibration, is_quick, read_records
 
 
 def _records(settings=("BERS", "paper"), heads=("Sphere", "<b>&\n"), trials=2):
     levels = [0.1, 0.5, 0.9]
-    return [
-        {"setting": s, "kind": "source", "head": h, "r2": 0.9, "seed": t,
-         "levels": levels, "coverage": [level * 0.9 for level in levels]}
-        for s in settings for h in heads for t in range(trials)
+    records = [
+        {"setting": s, "kind": "source", "head": h, "r2": 0.9, "levels": levels,
+         "coverage": [level * 0.9 for level in levels]}
+        for s in settings for h in heads
     ]  # fmt: skip
+    return [records] * trials
 
 
 def _size(png):
@@ -22,11 +22,9 @@ def _size(png):
 
 
 def test_a_panel_per_setting(tmp_path):
-    results = tmp_path / "results.json"
-    results.write_text(json.dumps(_records()))
-    draw_calibration(results, tmp_path / "two.png")
-    results.write_text(json.dumps(_records(settings=("BERS",), trials=1)))
-    draw_calibration(results, tmp_path / "one.png")
+    draw_calibration(write_trials(tmp_path / "a", _records()), tmp_path / "two.png")
+    one = _records(settings=("BERS",), trials=1)
+    draw_calibration(write_trials(tmp_path / "b", one), tmp_path / "one.png")
     wide, narrow = _size(tmp_path / "two.png"), _size(tmp_path / "one.png")
     assert wide[0] > 1.8 * narrow[0]
     assert wide[1] == narrow[1]
@@ -36,9 +34,20 @@ def test_drawing_leaves_matplotlib_alone(tmp_path):
     import matplotlib
 
     before = dict(matplotlib.rcParams)
-    (tmp_path / "r.json").write_text(json.dumps(_records()))
-    draw_calibration(tmp_path / "r.json", tmp_path / "r.png")
+    draw_calibration(write_trials(tmp_path / "r", _records()), tmp_path / "r.png")
     assert dict(matplotlib.rcParams) == before
+
+
+def test_a_picture_of_a_quick_look_is_marked(tmp_path):
+    folder = write_trials(tmp_path / "a", _records())
+    draw_calibration(folder, folder / "plain.png")
+    assert not is_quick(folder)
+    (folder / QUICK).touch()
+    draw_calibration(folder, folder / "marked.png")
+    assert is_quick(folder)
+    plain, marked = ((folder / f"{name}.png").read_bytes() for name in ("plain", "marked"))
+    assert plain != marked
+    assert _size(folder / "plain.png") == _size(folder / "marked.png")
 
 
 def test_bad_results_are_named(tmp_path):

@@ -194,6 +194,6 @@ def test_paper_metric_tables_show_three_shares(tmp_path):
 
 
 def test_every_study_of_journals_is_shown_somehow():
-    from bers.commands.reproduce import _JOURNALS
+    from bers.experiments.studies import STUDIES
 
-    assert TABLES.keys() | DRAWN.keys() == _JOURNALS.keys()
+    assert TABLES.keys() | DRAWN.keys() == STUDIES.keys()

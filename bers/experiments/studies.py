@@ -1,0 +1,71 @@
+"""All studies by name: what makes them, how many trials they have, and how long they take.
+
+Enters: a name. Leaves: an experiment that the runner can run, as reported or as a quick look.
+Nothing of a study is imported until it is asked for.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+
+from bers.errors import ConfigError
+from bers.experiments.runner import Experiment
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is known of a study before it is imported."""
+
+    module: str
+    trials: int
+    seconds: float
+    """Of one part on one core, as measured; a part is a trial or one of its targets."""
+    parts: int = 1
+    """Of a trial, run one by one."""
+    quick_trials: int = 2
+    quick_seconds: float = 10.0
+    given: str | None = None
+    """What fixes the number of trials, if it cannot be chosen."""
+
+    def experiment(self, name: str, *, quick: bool = False) -> Experiment:
+        """For the runner."""
+        module = import_module(f"bers.experiments.{self.module}")
+        return Experiment(name, module.QUICK if quick else module.CONFIG, module.trial)
+
+    def seeds(self, trials: int | None, *, quick: bool = False) -> range:
+        """One number for each part."""
+        if trials is not None and self.given is not None:
+            raise ConfigError(f"{self.module} has one trial per {self.given}; leave --trials out.")
+        usual = self.quick_trials if quick and self.given is None else self.trials
+        return range((trials or usual) * self.parts)
+
+
+STUDIES: dict[str, Study] = {
+    "static": Study("static", 20, 90, quick_seconds=30),
+    "safety": Study("safety", 20, 120),
+    "growth": Study("growth", 20, 150),
+    "options": Study("options", 20, 70),
+    "paper-metric": Study("paper_metric", 5, 140),
+    "latent": Study("latent", 5, 25),
+    "supply": Study("supply", 5, 1050, parts=4, quick_trials=1),
+    "supply-options": Study("supply_options", 5, 400, parts=2, quick_trials=1),
+    "reacher": Study("reacher", 5, 400, parts=2, quick_trials=1),
+    "reacher-map": Study("reacher_map", 1, 180, quick_trials=1),
+    "agents": Study("agents", 5, 200, parts=5, quick_trials=1),
+    "tuning": Study("tuning", 10, 20, parts=3, quick_trials=1),
+    "heads": Study("heads", 5, 60),
+    "trust": Study("trust", 20, 70),
+    "nobody": Study("nobody", 20, 20),
+    "grunfeld": Study("grunfeld", 11, 10, given="firm"),
+}
+"""In the order in which they are run."""
+
+
+def study_named(name: str) -> Study:
+    """One of them.
+
+    >>> study_named("nobody").trials
+    20
+    """
+    if name not in STUDIES:
+        raise ConfigError(f"there is no experiment {name!r}. Known: {', '.join(STUDIES)}.")
+    return STUDIES[name]

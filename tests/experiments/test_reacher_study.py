@@ -1,0 +1,79 @@
+"""The reacher's studies in small: records, weights that make sense, tables, pictures."""
+
+import numpy as np
+import pytest
+
+from bers.experiments import reacher, reacher_map
+from bers.experiments.reacher import GOALS, METHODS, SOURCES, ReacherConfig, ShownConfig, shown
+from bers.experiments.runner import Experiment, run
+from bers.problems.reacher import Reacher
+from bers.report.curves import read_runs
+from bers.report.reacher import PLACES, draw_map, draw_reacher, reacher_tables
+
+TINY = ShownConfig(steps=1500, rows=600)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reacher")
+    config = ReacherConfig(episodes=2, tests=2, clone_epochs=3, shown=TINY)
+    run(Experiment("reacher", config, reacher.trial), [0, 1], path, backend="here")
+    return path
+
+
+def test_every_method_has_its_record(folder):
+    found = read_runs(folder)
+    assert found.values("method") == list(METHODS)
+    assert found.values("panel") == list(GOALS)
+    for record in found.records:
+        assert len(record["returns"]) == 2
+        assert np.isfinite(record["returns"]).all()
+        if "weights" in record:
+            assert np.shape(record["weights"]) == (2, 4)
+    single = found.pick(method="S3")[0]
+    assert single["weights"] == [[0, 0, 1, 0]] * 2
+
+
+def test_near_demonstrators_are_trusted_from_the_start(folder):
+    found = read_runs(folder)
+    upper = np.array(found.pick(method="BERS", panel="upper right")[0]["weights"])[-1]
+    lower = np.array(found.pick(method="BERS", panel="lower left")[0]["weights"])[-1]
+    names = list(SOURCES)
+    assert names[int(upper.argmax())] == "top"
+    assert lower[names.index("left")] + lower[names.index("bottom")] > 0.75
+
+
+def test_demonstrations_are_those_of_their_goals():
+    given = shown(0, TINY)
+    assert given.counts.tolist() == [600] * 4
+    for i, goal in enumerate(SOURCES.values()):
+        rows = given.part(i)
+        tips = reacher._tips(rows.s_t) / 5
+        expected = 1 - 4 * np.linalg.norm(tips - np.array(goal), axis=1)
+        np.testing.assert_allclose(rows.r_t, expected, atol=1e-4)
+    assert PLACES == SOURCES
+
+
+def test_tables_and_pictures(folder, tmp_path):
+    made = reacher_tables(folder)
+    assert "**upper right**" in made
+    assert "| None |" in made
+    draw_reacher(folder, tmp_path / "r.png")
+    assert (tmp_path / "r.png").stat().st_size > 10_000
+
+
+def test_a_map_of_whom_to_trust(tmp_path):
+    config = reacher_map.ReacherMapConfig(goals=12, shown=TINY)
+    run(Experiment("reacher-map", config, reacher_map.trial), [0], tmp_path, backend="here")
+    (record,) = read_runs(tmp_path).records
+    goals, odds = np.array(record["goals"]), np.array(record["weights_at"]["odds"])
+    assert (np.linalg.norm(goals, axis=1) <= Reacher().reach).all()
+    assert odds.shape == (12, 4)
+    must = np.array(record["weights_at"]["shape"])
+    np.testing.assert_allclose(must.sum(axis=1), 1, atol=2e-3)
+    far = np.linalg.norm(goals, axis=1) > 0.1
+    wants = np.array(list(SOURCES.values()))
+    nearest = np.linalg.norm(goals[:, None] - wants, axis=2).argmin(axis=1)
+    assert np.mean(odds[far].argmax(axis=1) == nearest[far]) >= 0.75
+    draw_map(tmp_path, tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 10_000
