@@ -2,7 +2,7 @@
 
 Enters: settings and a seed. Leaves: one record with a hundred goals and the weights of the four
 demonstrators at each, by the default rule, which may trust nobody, and by the paper's metric, which
-must trust somebody. What is known of each goal is one episode of random actions.
+must trust somebody. What is known of each goal is a few episodes of random actions.
 """
 
 from collections.abc import Iterator
@@ -32,8 +32,8 @@ class ReacherMapConfig:
     """One study."""
 
     goals: int = 100
-    episodes: int = 1
-    """Of random actions, whose rewards are known for each goal."""
+    episodes: int = 8
+    """Of random actions, whose rewards are known for each goal; one alone stays near its start."""
     shown: ShownConfig = field(default_factory=ShownConfig)
 
 

@@ -29,7 +29,7 @@ from bers.report.svg import draw
 from bers.report.views import STATISTICS, groups, has
 
 _PICTURES = 4_000_000  # bytes of a picture that a page takes
-_FRAMES = 5  # generations between two frames
+_FRAMES = 5  # generations between two frames, as the study records covariances
 _HEADS = ("target", "Rosenbrock", "Ackley", "Sphere")
 _ORDER = [3, 0, 1, 2]  # the target has the first colour, as on the other charts
 COLOURS = 16
@@ -148,7 +148,7 @@ def _latent(runs: Runs) -> list[tuple[str, Markup]]:
         record = runs.pick(panel=panel)[0]
         means = np.array(record["means"])[::_FRAMES, _ORDER, :2]
         spread = record.get("covariances")
-        covariances = None if spread is None else np.array(spread)[::_FRAMES, _ORDER]
+        covariances = None if spread is None else np.array(spread)[:, _ORDER]
         labels = [f"generation {_FRAMES * i}" for i in range(len(means))]
         made.append((panel, Markup(draw_frames(panel, means, covariances, _HEADS, labels))))
     return made

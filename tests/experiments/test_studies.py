@@ -227,7 +227,10 @@ def test_paper_metric_has_every_variant_and_says_how_long_the_runs_were(records)
 def test_latent_has_the_means_of_all_heads_after_every_generation(records):
     assert [r["panel"] for r in records["latent"]] == PANELS
     for r in records["latent"]:
-        assert set(r) == {"panel", "means"}
+        assert set(r) == {"panel", "means", "covariances"}
+        wide = np.array(r["covariances"])
+        assert wide.shape == (GENERATIONS // latent.EVERY + 1, 4, 2, 2)
+        assert (np.linalg.eigvalsh(wide) > 0).all()
         assert np.shape(r["means"]) == (GENERATIONS + 1, 4, 3)  # sources and target; two and a bias
         moves = np.abs(np.diff(r["means"], axis=0)).max(axis=(0, 2))
         assert (moves > 0).all()

@@ -54,7 +54,7 @@ def latent(folder):
     folder.mkdir()
     rng = np.random.default_rng(0)
     means = rng.normal(size=(21, 4, 3)).cumsum(axis=0)
-    wide = np.tile(0.1 * np.eye(2), (21, 4, 1, 1))
+    wide = np.tile(0.1 * np.eye(2), (5, 4, 1, 1))
     records = [{"panel": "Ackley", "means": means.tolist(), "covariances": wide.tolist()}]
     write_journal(folder / "trial-0000.jsonl", {"seed": 0}, records)
     return folder

@@ -40,7 +40,7 @@ DRAW = {
 def drawn(monkeypatch):
     """The figure itself, instead of a file."""
     kept = []
-    monkeypatch.setattr(static_figures, "_save", lambda figure, _: kept.append(figure))
+    monkeypatch.setattr(static_figures, "save", lambda figure, _: kept.append(figure))
 
     def draw(function, *arguments):
         function(*arguments, None)
