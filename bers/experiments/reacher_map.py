@@ -1,7 +1,7 @@
 """Whom an arm trusts, for goals all over the disc it can reach.
 
 Enters: settings and a seed. Leaves: one record with a hundred goals and the weights of the four
-demonstrators at each, by the default rule, which may trust nobody, and by the paper's metric, which
+demonstrators at each, by the default rule, which may trust nobody, and by the metric `shape`, which
 must trust somebody. What is known of each goal is a few episodes of random actions.
 """
 

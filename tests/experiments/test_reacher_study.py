@@ -1,5 +1,7 @@
 """The reacher's studies in small: records, weights that make sense, tables, pictures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,8 +18,13 @@ TINY = ShownConfig(steps=1500, rows=600)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("reacher")
-    config = ReacherConfig(episodes=2, tests=2, clone_epochs=3, shown=TINY)
-    run(Experiment("reacher", config, reacher.trial), [0, 1], path, backend="here")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, method in reacher.WEIGHTED.items():
+            model = replace(method.reuse.model, batches=1000)
+            short = replace(method, reuse=replace(method.reuse, model=model))
+            patch.setitem(reacher.WEIGHTED, name, short)
+        config = ReacherConfig(episodes=2, tests=2, clone_epochs=3, shown=TINY)
+        run(Experiment("reacher", config, reacher.trial), [0, 1], path, backend="here")
     return path
 
 
