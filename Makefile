@@ -42,7 +42,7 @@ lint: $(VENV)/.dev ## style and types
 bench: $(VENV)/.dev ## speed and memory against named peers; ONLY=name runs one
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
-reproduce: $(VENV)/.dev ## all long experiments, about 6 hours; results under runs/
+reproduce: $(VENV)/.dev ## all long experiments, for hours; results under runs/
 	$(BIN)/bers reproduce
 	$(BIN)/bers claims runs
 	$(BIN)/bers report runs

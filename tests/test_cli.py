@@ -15,6 +15,7 @@ import pytest
 import bers
 from bers.cli import main
 from bers.commands.demo import _growing_table
+from bers.commands.reproduce import _NAMES
 from bers.experiments.studies import STUDIES, Study
 from bers.journal import read_journals, write_journal
 from bers.progress import progress_bar
@@ -499,6 +500,7 @@ def test_every_experiment_is_there_with_its_settings():
         assert callable(found.trial)
         assert getattr(found, "PARTS", study.parts) == study.parts
         assert found.QUICK != found.CONFIG
+        assert name in _NAMES.split(", ")
         settings = getattr(found.CONFIG, "study", found.CONFIG)  # options: a study, few episodes
         if name == "agents":
             assert settings.steps is None  # as many as each task says
@@ -531,6 +533,10 @@ def test_a_dry_run_says_what_is_left_and_changes_nothing(tiny, here, tmp_path):
     assert ["latent", "3", "0", "3", "2", "min"] in rows
     assert "About 2 min on 2 cores" in out
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
+    assert (
+        "2 of these were never timed"
+        in here("reproduce", "growth", "latent", "--quick", "--dry-run")[1]
+    )
     tiny(Tiny(generations=2))
     assert "--fresh or --out" in here("reproduce", "growth", "--dry-run")[1]
 

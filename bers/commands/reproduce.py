@@ -129,7 +129,7 @@ def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int |
     from bers.experiments.studies import study_named
     from bers.experiments.study_folder import refused
 
-    at_once, rows, total = jobs or os.cpu_count() or 1, [], 0.0
+    at_once, rows, total, unknown = jobs or os.cpu_count() or 1, [], 0.0, 0
     for name, folder in folders.items():
         study = study_named(name)
         seeds = study.seeds(trials, quick=quick)
@@ -137,16 +137,22 @@ def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int |
         why = refused(here)
         done = 0 if why else sum(here.is_done(seed) for seed in seeds)
         left = len(seeds) - done
-        seconds = left * (study.quick_seconds if quick else study.seconds) / min(at_once, left or 1)
-        total += 0.0 if why else seconds
+        known = None if quick else study.seconds
+        seconds = None if known is None else left * known / min(at_once, left or 1)
+        if not why:
+            total += seconds or 0.0
+            unknown += seconds is None
         note = "by other code or settings: --fresh or --out" if why else ""
         rows.append([name, str(len(seeds)), str(done), str(left), _time(seconds), note])
     print_table(["study", "parts", "done", "left", "takes", ""], rows)
     cores = f"{at_once} core{'s' if at_once > 1 else ''}"
-    new_console().print(f"About {_time(total)} on {cores}, by earlier runs.", markup=False)
+    more = f"; {unknown} of these were never timed" if unknown else ""
+    new_console().print(f"About {_time(total)} on {cores}, by earlier runs{more}.", markup=False)
 
 
-def _time(seconds: float) -> str:
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "?"
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

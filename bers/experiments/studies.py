@@ -17,12 +17,11 @@ class Study:
 
     module: str
     trials: int
-    seconds: float
-    """Of one part on one core, as measured; a part is a trial or one of its targets."""
+    seconds: float | None = None
+    """Of one part on one core, where it was measured; a part is a trial or one of its targets."""
     parts: int = 1
     """Of a trial, run one by one."""
     quick_trials: int = 2
-    quick_seconds: float = 10.0
     given: str | None = None
     """What fixes the number of trials, if it cannot be chosen."""
 
@@ -40,22 +39,22 @@ class Study:
 
 
 STUDIES: dict[str, Study] = {
-    "static": Study("static", 20, 90, quick_seconds=30),
+    "static": Study("static", 20, 90),
     "safety": Study("safety", 20, 120),
     "growth": Study("growth", 20, 150),
-    "options": Study("options", 20, 70),
-    "paper-metric": Study("paper_metric", 5, 140),
-    "latent": Study("latent", 5, 25),
-    "supply": Study("supply", 5, 1050, parts=4, quick_trials=1),
-    "supply-options": Study("supply_options", 5, 400, parts=2, quick_trials=1),
-    "reacher": Study("reacher", 5, 400, parts=2, quick_trials=1),
-    "reacher-map": Study("reacher_map", 1, 180, quick_trials=1),
-    "agents": Study("agents", 5, 200, parts=5, quick_trials=1),
-    "tuning": Study("tuning", 10, 20, parts=3, quick_trials=1),
-    "heads": Study("heads", 5, 60),
-    "trust": Study("trust", 20, 70),
-    "nobody": Study("nobody", 20, 20),
-    "grunfeld": Study("grunfeld", 11, 10, given="firm"),
+    "options": Study("options", 20, 72),
+    "paper-metric": Study("paper_metric", 5, 144),
+    "latent": Study("latent", 5, 24),
+    "supply": Study("supply", 5, 1020, parts=4, quick_trials=1),
+    "supply-options": Study("supply_options", 5, parts=2, quick_trials=1),
+    "reacher": Study("reacher", 5, parts=2, quick_trials=1),
+    "reacher-map": Study("reacher_map", 1, quick_trials=1),
+    "agents": Study("agents", 5, parts=5, quick_trials=1),
+    "tuning": Study("tuning", 10, parts=3, quick_trials=1),
+    "heads": Study("heads", 5, 72),
+    "trust": Study("trust", 20, 72),
+    "nobody": Study("nobody", 20, 42),
+    "grunfeld": Study("grunfeld", 11, 22, given="firm"),
 }
 """In the order in which they are run."""
 

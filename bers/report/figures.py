@@ -56,6 +56,18 @@ def save(figure: Any, picture: str | os.PathLike[str]) -> None:
         figure.savefig(temporary, format="png", dpi=100)
 
 
+def draw_band(ax: Any, values: np.ndarray, label: str | None, style: dict[str, Any]) -> None:
+    """Mean over trials by episode, with a band of one standard error; trials are rows."""
+    x, mean = np.arange(1, values.shape[1] + 1), values.mean(axis=0)
+    ax.plot(x, mean, label=label, **style)
+    if len(values) > 1:
+        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+        ax.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.12, lw=0)
+    ax.set_xlim(0, len(x))
+    ax.grid(color="0.94")
+    ax.spines[["top", "right"]].set_visible(False)
+
+
 def draw_calibration(folder: Path, picture: Path) -> None:
     """Promised against measured share of held-out labels inside central intervals.
 

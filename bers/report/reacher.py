@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bers.report.curves import Runs, read_runs, table
-from bers.report.figures import save
+from bers.report.figures import draw_band, save
 from bers.report.statistics import probability_of_improvement, standard_error
 
 SOURCES = ("right", "left", "top", "bottom")
@@ -65,12 +65,14 @@ def draw_reacher(folder: Path, picture: Path) -> None:
     for column, goal in enumerate(goals):
         top, bottom = axes[:, column]
         for method, style in _STYLES.items():
-            _band(top, returns(runs, goal, method), method, style)
+            draw_band(top, returns(runs, goal, method), method, style)
         for method, line in (("BERS", "-"), ("BERS, paper's recipe", (0, (4, 2)))):
             a = np.array([r["weights"] for r in runs.pick(panel=goal, method=method)])
             for i, name in enumerate(SOURCES):
                 label = name if line == "-" else None
-                _band(bottom, a[:, :, i], label, {"color": _COLOURS[name], "ls": line, "lw": 1.6})
+                draw_band(
+                    bottom, a[:, :, i], label, {"color": _COLOURS[name], "ls": line, "lw": 1.6}
+                )
         top.set_title(goal, loc="left", fontsize=12)
         bottom.set(xlabel="episode", ylim=(-0.02, 1.02))
     axes[0, 0].set_ylabel("return of test episodes")
@@ -126,13 +128,3 @@ def _weights_told(runs: Runs, goal: str, method: str) -> str:
         return ""
     mean = np.mean(found, axis=0)
     return ", ".join(f"{name} {w:.2f}" for name, w in zip(SOURCES, mean, strict=True) if w >= 0.005)
-
-
-def _band(ax: Any, values: np.ndarray, label: str | None, style: dict[str, Any]) -> None:
-    x, mean = np.arange(1, values.shape[1] + 1), values.mean(axis=0)
-    ax.plot(x, mean, label=label, **style)
-    if len(values) > 1:
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        ax.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.12, lw=0)
-    ax.grid(color="0.94")
-    ax.spines[["top", "right"]].set_visible(False)

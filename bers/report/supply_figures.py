@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bers.report.curves import Runs, read_runs
-from bers.report.figures import save
+from bers.report.figures import draw_band, save
 
 _STYLES: dict[str, dict[str, Any]] = {
     "BERS": {"color": "black", "lw": 2.2, "zorder": 5},
@@ -42,7 +42,7 @@ def draw_profit(folder: Path, picture: Path) -> None:
     for column, truth in enumerate(truths):
         top, bottom = axes[:, column]
         for method, style in _STYLES.items():
-            _band(top, _smooth(profits(runs, truth, method)), method, style)
+            draw_band(top, _smooth(profits(runs, truth, method)), method, style)
         if truth != "target":
             level = np.mean([r["sources"][int(truth) - 1] for r in runs.pick(truth=truth)])
             top.axhline(level, color="0.3", lw=0.9, ls=(0, (1, 2)))
@@ -52,7 +52,7 @@ def draw_profit(folder: Path, picture: Path) -> None:
             a = np.array([r["weights"] for r in runs.pick(truth=truth, method=method)])
             for i, (name, colour) in enumerate(_SOURCES.items()):
                 label = name if line == "-" else None
-                _band(bottom, a[:, :, i], label, {"color": colour, "ls": line, "lw": 1.6})
+                draw_band(bottom, a[:, :, i], label, {"color": colour, "ls": line, "lw": 1.6})
         bottom.set_ylim(-0.02, 1.02)
         bottom.set_xlabel("episode")
     axes[0, 0].set_ylabel("test profit, mean of 5 episodes")
@@ -137,14 +137,3 @@ def _smooth(curves: np.ndarray, width: int = 5) -> np.ndarray:
 
 def _title(truth: str) -> str:
     return "Target" if truth == "target" else f"Scenario {truth}"
-
-
-def _band(ax: Any, values: np.ndarray, label: str | None, style: dict[str, Any]) -> None:
-    mean, x = values.mean(axis=0), np.arange(1, values.shape[1] + 1)
-    ax.plot(x, mean, label=label, **style)
-    if len(values) > 1:
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
-        ax.fill_between(x, mean - error, mean + error, color=style["color"], alpha=0.12, lw=0)
-    ax.set_xlim(0, len(x))
-    ax.grid(color="0.94")
-    ax.spines[["top", "right"]].set_visible(False)
