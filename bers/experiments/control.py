@@ -8,7 +8,7 @@ same networks and sees the same random numbers.
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,19 @@ class Method:
 
     reuse: ReuseConfig
     hand: HandConfig
+
+
+def paper_methods(recipe: ReuseConfig, sources: int) -> dict[str, Method]:
+    """The paper's recipe, each source alone, and half-and-half batches (RLPD)."""
+    as_printed = HandConfig.paper()
+    return {
+        "BERS, paper's recipe": Method(recipe, as_printed),
+        **{
+            f"S{i + 1}": Method(replace(recipe, rule=f"single:{i}"), as_printed)
+            for i in range(sources)
+        },
+        "RLPD": Method(replace(recipe, rule="equal"), HandConfig(mix="half", relabel=False)),
+    }
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ per method: the return of test episodes after each training episode, and the wei
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -14,7 +14,16 @@ import numpy as np
 
 from bers.algorithm import ReuseConfig
 from bers.control.hand import HandConfig
-from bers.experiments.control import FADING, Bench, Method, Shown, drawn, kept, shown_of
+from bers.experiments.control import (
+    FADING,
+    Bench,
+    Method,
+    Shown,
+    drawn,
+    kept,
+    paper_methods,
+    shown_of,
+)
 from bers.learners.dqn import DQN, DQNConfig, DQNState, episode, returns_of
 from bers.learners.handed import key_of, nothing_handed
 from bers.learners.replay import Transitions
@@ -42,15 +51,7 @@ OURS = Method(
 )
 _PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None, model=_MODEL)
 
-WEIGHTED: dict[str, Method] = {
-    "BERS": OURS,
-    "BERS, paper's recipe": Method(_PAPER, HandConfig.paper()),
-    **{
-        f"S{i + 1}": Method(replace(_PAPER, rule=f"single:{i}"), HandConfig.paper())
-        for i in range(len(SOURCES))
-    },
-    "RLPD": Method(replace(_PAPER, rule="equal"), HandConfig(mix="half", relabel=False)),
-}
+WEIGHTED: dict[str, Method] = {"BERS": OURS, **paper_methods(_PAPER, len(SOURCES))}
 METHODS = (*WEIGHTED, "PPR", "None")
 
 
@@ -87,7 +88,7 @@ def trial(config: ReacherConfig, seed: int) -> Iterator[dict[str, Any]]:
     yield {"data_digests": {source.name: source.digest[:16] for source in given.sources}}
     bench = ReacherBench(GOALS[name], given, number, config)
     for method in METHODS:
-        about = {"panel": name, "trial": number, "method": method, "sources": given.profit}
+        about = {"panel": name, "trial": number, "method": method, "names": list(SOURCES)}
         yield about | bench.run(method)
 
 

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.experiments.reacher import OURS, ShownConfig, seen_by_the_model, shown
+from bers.experiments.reacher import OURS, SOURCES, ShownConfig, seen_by_the_model, shown
 from bers.learners.dqn import DQN, DQNConfig, episode
 from bers.learners.handed import key_of, nothing_handed
 from bers.model.neural_linear import fit, refine
@@ -51,7 +51,8 @@ def trial(config: ReacherMapConfig, seed: int) -> Iterator[dict[str, Any]]:
         known = beliefs(refine(model, [*given.sources, target], batches=0, progress=False), target)
         for rule in RULES:
             weights[rule].append(weigh(known, rule).round(3).tolist())
-    yield {"goals": [[round(float(v), 4) for v in goal] for goal in goals], "weights_at": weights}
+    places = [[round(float(v), 4) for v in goal] for goal in goals]
+    yield {"goals": places, "wants": SOURCES, "weights_at": weights}
 
 
 def spread(count: int, reach: float) -> np.ndarray:

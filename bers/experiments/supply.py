@@ -6,7 +6,7 @@ of what the heads want, the make-up of prioritised batches.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from bers.algorithm import Reuse, ReuseConfig
 from bers.control.hand import HandConfig
 from bers.data.transitions import Inputs
-from bers.experiments.control import FADING, Bench, Method, Shown
+from bers.experiments.control import FADING, Bench, Method, Shown, paper_methods
 from bers.experiments.supply_demonstrations import (
     SCENARIOS,
     DemonstrationConfig,
@@ -50,15 +50,7 @@ _PAPER = ReuseConfig(
     model=ModelConfig.paper(hidden=(300, 200)),
 )  # fmt: skip
 
-WEIGHTED: dict[str, Method] = {
-    "BERS": OURS,
-    "BERS, paper's recipe": Method(_PAPER, HandConfig.paper()),
-    **{
-        f"S{i + 1}": Method(replace(_PAPER, rule=f"single:{i}"), HandConfig.paper())
-        for i in range(len(SCENARIOS))
-    },
-    "RLPD": Method(replace(_PAPER, rule="equal"), HandConfig(mix="half", relabel=False)),
-}
+WEIGHTED: dict[str, Method] = {"BERS": OURS, **paper_methods(_PAPER, len(SCENARIOS))}
 """Methods that differ in weights and in what is handed over."""
 
 METHODS = (*WEIGHTED, "PER", "PPR", "None")

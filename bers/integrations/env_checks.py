@@ -1,6 +1,7 @@
 """What our Gymnasium environments check alike: limits, seeds, masks, actions, ways to draw."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,26 @@ from bers.errors import ConfigError, DataError
 
 RENDERING: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}
 """For `metadata`."""
+
+
+def checked_options(options: dict[str, Any], kind: type, *, own: set[str]) -> dict[str, Any]:
+    """Options that a record of settings has; those of `own` are given otherwise.
+
+    >>> from bers.problems.reacher import Reacher
+    >>> checked_options({"mass": 0.1}, Reacher, own={"goal"})
+    {'mass': 0.1}
+    """
+    if "horizon" in options:
+        raise ConfigError(
+            "the length of an episode is Gymnasium's: give max_episode_steps, not horizon."
+        )
+    known = {field.name for field in fields(kind)} - own - {"horizon"}
+    if unknown := sorted(set(options) - known):
+        raise ConfigError(
+            f"the environment has no option {', '.join(unknown)}; it has "
+            f"{', '.join(sorted(known))}."
+        )
+    return options
 
 
 def checked_limit(steps: int | None) -> float:

@@ -7,7 +7,6 @@ a whole episode.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -24,6 +23,7 @@ from bers.integrations.env_checks import (
     checked_limit,
     checked_mask,
     checked_mode,
+    checked_options,
     seeds_of,
 )
 from bers.problems.supply_chain import Breakdown, Scenario, SupplyChain, Table, step_with
@@ -252,17 +252,7 @@ def _steps(stock: Any, action: Any, demand: Any, *, config: SupplyChain) -> Any:
 
 
 def _network(scenario: Scenario | Table, options: dict[str, Any]) -> SupplyChain:
-    if "horizon" in options:
-        raise ConfigError(
-            "the length of an episode is Gymnasium's: give max_episode_steps, not horizon."
-        )
-    known = {field.name for field in fields(SupplyChain)} - {"truck_cost", "horizon"}
-    if unknown := sorted(set(options) - known):
-        raise ConfigError(
-            f"the supply chain has no option {', '.join(unknown)}; it has "
-            f"{', '.join(sorted(known))}."
-        )
-    return SupplyChain(scenario, **options)
+    return SupplyChain(scenario, **checked_options(options, SupplyChain, own={"truck_cost"}))
 
 
 def _spaces(network: SupplyChain) -> tuple[spaces.Box, spaces.Box]:

@@ -6,7 +6,6 @@ starts is drawn from Gymnasium's own generator, so that a seed fixes it.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -21,6 +20,7 @@ from bers.integrations.env_checks import (
     checked_limit,
     checked_mask,
     checked_mode,
+    checked_options,
     seeds_of,
 )
 from bers.problems.reacher import TORQUES, Reacher, step, tip
@@ -206,16 +206,8 @@ def _steps(s: Any, torques: Any, *, config: Reacher) -> Any:
 
 
 def _arm(goal: Sequence[float], options: dict[str, Any]) -> Reacher:
-    if "horizon" in options:
-        raise ConfigError(
-            "the length of an episode is Gymnasium's: give max_episode_steps, not horizon."
-        )
-    known = {field.name for field in fields(Reacher)} - {"goal", "horizon"}
-    if unknown := sorted(set(options) - known):
-        raise ConfigError(
-            f"the reacher has no option {', '.join(unknown)}; it has {', '.join(sorted(known))}."
-        )
-    return Reacher(tuple(goal), **options)  # pyright: ignore[reportArgumentType]
+    fine = checked_options(options, Reacher, own={"goal"})
+    return Reacher(tuple(goal), **fine)  # pyright: ignore[reportArgumentType]
 
 
 def _spaces(continuous: bool) -> tuple[spaces.Box, spaces.Space]:

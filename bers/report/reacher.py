@@ -12,13 +12,11 @@ from bers.report.curves import Runs, read_runs, table
 from bers.report.figures import draw_band, save
 from bers.report.statistics import probability_of_improvement, standard_error
 
-SOURCES = ("right", "left", "top", "bottom")
-PLACES = {"right": (0.14, 0.0), "left": (-0.14, 0.0), "top": (0.0, 0.14), "bottom": (0.0, -0.14)}
 _COLOURS = {"right": "#0072B2", "left": "#D55E00", "top": "#009E73", "bottom": "#CC79A7"}
 _STYLES: dict[str, dict[str, Any]] = {
     "BERS": {"color": "black", "lw": 2.2, "zorder": 5},
     "BERS, paper's recipe": {"color": "black", "lw": 1.4, "ls": (0, (4, 2)), "zorder": 4},
-    **{f"S{i + 1}": {"color": _COLOURS[name], "lw": 1.1} for i, name in enumerate(SOURCES)},
+    **{f"S{i + 1}": {"color": _COLOURS[name], "lw": 1.1} for i, name in enumerate(_COLOURS)},
     "RLPD": {"color": "#E69F00", "lw": 1.3},
     "PPR": {"color": "#56B4E9", "lw": 1.3},
     "None": {"color": "0.55", "lw": 1.5, "ls": ":"},
@@ -68,7 +66,7 @@ def draw_reacher(folder: Path, picture: Path) -> None:
             draw_band(top, returns(runs, goal, method), method, style)
         for method, line in (("BERS", "-"), ("BERS, paper's recipe", (0, (4, 2)))):
             a = np.array([r["weights"] for r in runs.pick(panel=goal, method=method)])
-            for i, name in enumerate(SOURCES):
+            for i, name in enumerate(runs.records[0]["names"]):
                 label = name if line == "-" else None
                 draw_band(
                     bottom, a[:, :, i], label, {"color": _COLOURS[name], "ls": line, "lw": 1.6}
@@ -96,13 +94,13 @@ def draw_map(folder: Path, picture: Path) -> None:
         for goal, shares in zip(record["goals"], weights, strict=True):
             ax.add_patch(Circle(goal, 0.0088, fc="white", ec="0.6", lw=0.8, zorder=2))
             start = 90.0
-            for name, share in zip(SOURCES, shares, strict=True):
+            for name, share in zip(record["wants"], shares, strict=True):
                 end = start + 360.0 * share
                 if share > 0.005:
                     wedge = Wedge(goal, 0.0088, start, end, fc=_COLOURS[name], lw=0, zorder=3)
                     ax.add_patch(wedge)
                 start = end
-        for name, place in PLACES.items():
+        for name, place in record["wants"].items():
             ax.plot(*place, "*", ms=17, color=_COLOURS[name], mec="white", mew=1.2, zorder=5)
         ax.add_patch(Circle((0, 0), 0.21, fill=False, ec="0.8", ls=(0, (4, 4))))
         ax.set(xlim=(-0.23, 0.23), ylim=(-0.23, 0.23), aspect="equal")
@@ -110,7 +108,7 @@ def draw_map(folder: Path, picture: Path) -> None:
         ax.set_title(titles.get(rule, rule), fontsize=12)
     handles = [
         axes[0].plot([], [], "*", ms=12, color=_COLOURS[name], label=f"wants {name}")[0]
-        for name in SOURCES
+        for name in record["wants"]
     ]
     handles.append(axes[0].plot([], [], "o", ms=9, mfc="white", mec="0.6", label="nobody")[0])
     figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)
@@ -123,8 +121,10 @@ def returns(runs: Runs, goal: str, method: str) -> np.ndarray:
 
 
 def _weights_told(runs: Runs, goal: str, method: str) -> str:
-    found = [r["weights"][-1] for r in runs.pick(panel=goal, method=method) if "weights" in r]
+    records = [r for r in runs.pick(panel=goal, method=method) if "weights" in r]
+    found = [r["weights"][-1] for r in records]
     if not found or method not in ("BERS", "BERS, paper's recipe"):
         return ""
     mean = np.mean(found, axis=0)
-    return ", ".join(f"{name} {w:.2f}" for name, w in zip(SOURCES, mean, strict=True) if w >= 0.005)
+    shares = zip(records[0]["names"], mean, strict=True)
+    return ", ".join(f"{name} {w:.2f}" for name, w in shares if w >= 0.005)
