@@ -21,7 +21,7 @@ from bers.errors import ConfigError
 from bers.learners import prioritised
 from bers.learners.adam import Moments, adam, no_moments
 from bers.learners.base import Experience
-from bers.learners.control import Task
+from bers.learners.control import Task, experience_of, totals
 from bers.learners.handed import Handed, filled, handed_by, key_of, nothing_handed
 from bers.learners.networks import Net, new_net, towards, width
 from bers.learners.policy_reuse import PolicyGuide
@@ -131,9 +131,7 @@ class DDPG:
         state, found = episode(
             key_of(rng), state, handed, self.pool, task=self.task, config=self.config
         )
-        seen = jax.tree.map(np.asarray, found.rows)
-        x = self.inputs(seen.s_tm1, seen.a_tm1, seen.s_t)
-        return state, Experience(np.asarray(x, np.float64), seen.r_t.astype(np.float64))
+        return state, experience_of(found.rows, self.inputs)
 
 
 def new_state(
@@ -233,16 +231,10 @@ def returns_of(
 ) -> Float32[Array, " episodes"]:
     """Returns of a policy without noise, on `episodes` episodes side by side."""
 
-    def run(key: PRNGKeyArray) -> Float32[Array, ""]:
-        start_key, steps_key = jax.random.split(key)
+    def step(s: Any, key: PRNGKeyArray) -> tuple[Any, Array]:
+        return task.step(key, s, task.action(actor(task.observe(s))))
 
-        def one(s: Any, key: PRNGKeyArray) -> tuple[Any, Array]:
-            return task.step(key, s, task.action(actor(task.observe(s))))
-
-        keys = jax.random.split(steps_key, task.horizon)
-        return jax.lax.scan(one, task.reset(start_key), keys)[1].sum()
-
-    return jax.vmap(run)(jax.random.split(key, episodes))
+    return totals(key, step, task=task, episodes=episodes)
 
 
 def _act(

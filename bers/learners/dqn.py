@@ -8,7 +8,7 @@ p_m = 0, it is plain DQN, bit for bit.
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -21,40 +21,12 @@ from bers.data.transitions import Inputs
 from bers.errors import ConfigError
 from bers.learners.adam import Moments, adam, no_moments
 from bers.learners.base import Experience
+from bers.learners.control import ChoiceTask, experience_of, totals
 from bers.learners.handed import Handed, filled, handed_by, key_of, nothing_handed
 from bers.learners.networks import Net, new_net, towards, width
 from bers.learners.policy_reuse import PolicyGuide
 from bers.learners.replay import Ring, Transitions, add, fetch, new_ring, uniform
-from bers.problems.ones import Ones
 from bers.reuse.batches import BatchGuide
-
-
-class ChoiceTask(Protocol):
-    """A problem with finitely many actions; methods see one state at a time."""
-
-    @property
-    def horizon(self) -> int:
-        """Steps of an episode, a time limit and no terminal state."""
-        ...
-
-    @property
-    def actions(self) -> int:
-        """How many there are."""
-        ...
-
-    def reset(self, key: PRNGKeyArray) -> Any:
-        """A first state."""
-        ...
-
-    def step(
-        self, key: PRNGKeyArray, s_tm1: Any, a_tm1: Int[Array, ""]
-    ) -> tuple[Any, Float32[Array, ""]]:
-        """The next state, and the reward on the way to it."""
-        ...
-
-    def observe(self, s: Any) -> Float32[Array, " k"] | Ones:
-        """A state as an input of a network."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -131,9 +103,7 @@ class DQN:
         state, rows = episode(
             key_of(rng), state, handed, self.pool, task=self.task, config=self.config
         )
-        seen = jax.tree.map(np.asarray, rows)
-        x = self.inputs(seen.s_tm1, seen.a_tm1, seen.s_t)
-        return state, Experience(np.asarray(x, np.float64), seen.r_t.astype(np.float64))
+        return state, experience_of(rows, self.inputs)
 
 
 def new_state(key: PRNGKeyArray, *, task: ChoiceTask, config: DQNConfig) -> DQNState:
@@ -218,17 +188,11 @@ def returns_of(
 ) -> Float32[Array, " episodes"]:
     """Returns of the greedy policy with a few random actions (as published: 0.03)."""
 
-    def run(key: PRNGKeyArray) -> Float32[Array, ""]:
-        start_key, steps_key = jax.random.split(key)
+    def step(s: Any, key: PRNGKeyArray) -> tuple[Any, Array]:
+        act_key, step_key = jax.random.split(key)
+        return task.step(step_key, s, _greedy(act_key, net, task.observe(s), epsilon))
 
-        def one(s: Any, key: PRNGKeyArray) -> tuple[Any, Array]:
-            act_key, step_key = jax.random.split(key)
-            return task.step(step_key, s, _greedy(act_key, net, task.observe(s), epsilon))
-
-        keys = jax.random.split(steps_key, task.horizon)
-        return jax.lax.scan(one, task.reset(start_key), keys)[1].sum()
-
-    return jax.vmap(run)(jax.random.split(key, episodes))
+    return totals(key, step, task=task, episodes=episodes)
 
 
 def _act(
