@@ -27,6 +27,9 @@ class HandConfig:
     """Replace a source's rewards by what the target's head expects. Paper: no."""
     pessimism: float = 0.0
     """Standard deviations of that head to subtract."""
+    at_once: bool = True
+    """Hand rows over before the target has a head, with the sources' own rewards (paper). If not,
+    the first episode is the learner's alone."""
     clone: float = 0.0
     """Weight of imitating the sources' actions, times p_m Σa. Paper: 0."""
 
@@ -49,11 +52,12 @@ class Hand:
 
     def __call__(self, reuse: Reuse) -> BatchGuide:
         """The guide of the next episode."""
-        share = reuse.p_m * min(1.0, float(reuse.a.sum()))
+        p_m = reuse.p_m if self.config.at_once or _has_target(reuse) else 0.0
+        share = p_m * min(1.0, float(reuse.a.sum()))
         return BatchGuide(
             rng=reuse.rng,
             a=reuse.a,
-            p_m=reuse.p_m,
+            p_m=p_m,
             counts=self.counts,
             rewards=self._rewards(reuse),
             mix=self.config.mix,
@@ -62,7 +66,7 @@ class Hand:
 
     def _rewards(self, reuse: Reuse) -> Callable[[np.ndarray], np.ndarray]:
         model = reuse.model
-        if not self.config.relabel or model is None or len(model.names) == len(reuse.sources):
+        if not self.config.relabel or model is None or not _has_target(reuse):
             return partial(np.take, self.r_t)
 
         def expected(rows: Int[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
@@ -73,3 +77,7 @@ class Hand:
             return (found.mean - self.config.pessimism * found.scale)[back]
 
         return expected
+
+
+def _has_target(reuse: Reuse) -> bool:
+    return reuse.model is not None and len(reuse.model.names) > len(reuse.sources)

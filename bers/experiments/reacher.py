@@ -47,7 +47,7 @@ PARTS = len(GOALS)
 _MODEL = ModelConfig.paper(activation="tanh", learning_rate=5e-4, batches=20_000, batch_size=32)
 OURS = Method(
     ReuseConfig(schedule=FADING, batches=20, subset=2000, model=ModelConfig()),
-    HandConfig(mix="row"),
+    HandConfig(mix="row", at_once=False),
 )
 _PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None, model=_MODEL)
 
@@ -154,7 +154,7 @@ class ReacherBench(Bench):
 
         settings = DQNConfig(capacity=config.episodes * task.horizon)
         learner = DQN(task, seen_by_the_model, jax.tree.map(jnp.asarray, given.pool), settings)
-        clones = {"hidden": settings.hidden, "epochs": config.clone_epochs}
+        clones = {"hidden": settings.hidden, "epochs": config.clone_epochs, "batch_size": 320}
         super().__init__(learner, given, number, config.episodes, total, clones=clones)
 
     def run(self, method: "str | Method") -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from bers.errors import FileError
 from bers.report.claim import Claim, ends
 from bers.report.curves import Runs, every_generation, log10_mean, number, read_runs
+from bers.report.reacher_claims import reacher_claims
 from bers.report.static_claims import RIGHT, static_claims
 from bers.report.statistics import interquartile_mean, interval
 from bers.report.supply_claims import supply_claims
@@ -132,4 +133,5 @@ _CHECKS: dict[str, Callable[[Runs], Iterator[Claim]]] = {
     "safety": _safety,
     "growth": _growth,
     "supply": supply_claims,
+    "reacher": reacher_claims,
 }

@@ -54,6 +54,14 @@ def test_rewards_are_what_the_target_expects():
     assert reuse.guide().rewards(np.zeros(0, int)).shape == (0,)
 
 
+def test_the_first_episode_may_be_the_learners_alone():
+    before, reuse, _, _ = started(HandConfig(at_once=False, clone=0.5))
+    first = before.guide()
+    assert (first.p_m, first.clone) == (0.0, 0.0)
+    assert (first.draw(50, 4) < 0).all()
+    assert reuse.guide().p_m == pytest.approx(0.9**2)
+
+
 def test_pessimism_takes_off_standard_deviations():
     _, plain, _, _ = started(HandConfig())
     _, wary, x, _ = started(HandConfig(pessimism=2.0))

@@ -9,8 +9,9 @@ from bers.experiments import reacher, reacher_map
 from bers.experiments.reacher import GOALS, METHODS, SOURCES, ReacherConfig, ShownConfig, shown
 from bers.experiments.runner import Experiment, run
 from bers.problems.reacher import Reacher
-from bers.report.curves import read_runs
+from bers.report.curves import Runs, read_runs
 from bers.report.reacher import draw_map, draw_reacher, reacher_tables
+from bers.report.reacher_claims import reacher_claims
 
 TINY = ShownConfig(steps=1500, rows=600)
 
@@ -88,3 +89,29 @@ def test_a_map_of_whom_to_trust(tmp_path):
     assert len({tuple(row) for row in must.tolist()}) > 6  # other goals, other demonstrators
     draw_map(tmp_path, tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
+
+
+def tale(goal, trial, method, level, a):
+    """A made-up record."""
+    found = {"panel": goal, "trial": trial, "method": method, "names": list(SOURCES)}
+    return found | {"returns": [level + trial] * 3, "weights": [a] * 3}
+
+
+def claimed(ours, upper, lower):
+    """Which claims hold of ours, where all others have 300."""
+    records = [
+        tale(goal, trial, method, ours if method == "BERS" else 300.0, a)
+        for goal, a in (("upper right", upper), ("lower left", lower))
+        for trial in range(5)
+        for method in METHODS
+    ]
+    runs = Runs(tuple(records), 5, 0, "reacher")
+    return {c.id: c.holds for c in reacher_claims(runs) if c.said_by == "BERS"}
+
+
+def test_claims_hold_when_they_should():
+    good = claimed(350.0, [0.3, 0, 0.7, 0], [0, 0.5, 0, 0.5])
+    assert len(good) == 12
+    assert all(good.values())
+    bad = claimed(290.0, [0.6, 0, 0.4, 0], [0.3, 0.2, 0.0, 0.5])
+    assert not any(bad.values())
