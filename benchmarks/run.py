@@ -57,6 +57,7 @@ BENCHMARKS = {
     ),
     "supply_ddpg": ("supply_ddpg_sb3", "supply_ddpg_sbx"),
     "supply_env": ("supply_env",),
+    "reacher_dqn": ("reacher_dqn_sb3", "reacher_dqn_sbx"),
     "replay": ("replay",),
     "sb3_buffer": ("sb3_buffer", "sb3_callback"),
     "import_time": ("import_time", "help_time"),

@@ -11,10 +11,8 @@ from collections.abc import Callable
 import gymnasium
 import jax
 import numpy as np
-from apart import apart
-from one_thread import one_thread
-from row import Row, faster
-from timing import take_turns
+from row import Row
+from training import continued, race
 
 from bers.integrations.gymnasium import OneHotStocks
 from bers.learners.ddpg import DDPGConfig, episode, new_state
@@ -29,24 +27,15 @@ _CONFIG = DDPGConfig()
 
 def rows() -> list[Row]:
     """Two races."""
-    makers = {"ours": ours, "sb3": sb3, "sbx": sbx}
-    with one_thread(), apart("supply_ddpg", makers) as turns:
-        seconds = take_turns("supply_ddpg", turns, rounds=ROUNDS)
-    rates = {name: STEPS / value for name, value in seconds.items()}
-    peers = {"sb3": ("Stable-Baselines3's DDPG", 5.0), "sbx": ("SBX's DDPG", 1.5)}
-    return [
-        faster(
-            f"supply_ddpg_{peer}",
-            rates["ours"],
-            rates[peer],
-            peer_name=peer_name,
-            goal=goal,
-            unit="training steps per second",
-            note=f"{_CONFIG.hidden[0]} and {_CONFIG.hidden[1]} hidden units, batches of "
-            f"{_CONFIG.batch_size}, one update per step, environment included, one thread.",
-        )
-        for peer, (peer_name, goal) in peers.items()
-    ]
+    return race(
+        "supply_ddpg",
+        {"ours": ours, "sb3": sb3, "sbx": sbx},
+        learner="DDPG",
+        steps=STEPS,
+        rounds=ROUNDS,
+        note=f"{_CONFIG.hidden[0]} and {_CONFIG.hidden[1]} hidden units, batches of "
+        f"{_CONFIG.batch_size}",
+    )
 
 
 def ours() -> Callable[[], object]:
@@ -104,9 +93,4 @@ def _peer(make: type, **options: object) -> Callable[[], object]:
         **options,
     )
 
-    def run() -> int:
-        model.learn(STEPS, reset_num_timesteps=False)
-        return model.num_timesteps
-
-    run()  # the first steps do not learn yet
-    return run
+    return continued(model, STEPS)

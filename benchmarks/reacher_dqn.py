@@ -1,0 +1,89 @@
+"""DQN on the reacher: training steps per second, against Stable-Baselines3 and SBX.
+
+A step is an action, a move of the arm, and one update of the network and its slow copy on a batch.
+All have two hidden layers of 256 units (tanh), batches of 32, and one thread. Ours is one compiled
+call for each episode; the peers step a Gymnasium environment whose step is compiled too.
+"""
+
+from collections.abc import Callable
+
+import gymnasium
+import jax
+from row import Row
+from training import continued, race
+
+from bers.learners.dqn import DQNConfig, episode, new_state
+from bers.learners.handed import nothing_handed
+from bers.problems.reacher import Reacher, ReacherTask
+
+STEPS = Reacher().horizon
+ROUNDS = 10
+_CONFIG = DQNConfig()
+
+
+def rows() -> list[Row]:
+    """Two races."""
+    return race(
+        "reacher_dqn",
+        {"ours": ours, "sb3": sb3, "sbx": sbx},
+        learner="DQN",
+        steps=STEPS,
+        rounds=ROUNDS,
+        note=f"{_CONFIG.hidden[0]} and {_CONFIG.hidden[1]} hidden units, batches of "
+        f"{_CONFIG.batch_size}",
+    )
+
+
+def ours() -> Callable[[], object]:
+    """An episode at a call."""
+    task, key = ReacherTask(Reacher()), jax.random.key(0)
+    state = new_state(key, task=task, config=_CONFIG)
+    handed, calls = nothing_handed(task, _CONFIG), 0
+
+    def run() -> int:
+        nonlocal state, calls
+        calls += 1
+        now = jax.random.fold_in(key, calls)
+        state, _ = episode(now, state, handed, None, task=task, config=_CONFIG)
+        return int(state.replay.count)
+
+    return run
+
+
+def sb3() -> Callable[[], object]:
+    """The same number of steps."""
+    from stable_baselines3 import DQN
+    from torch import nn
+
+    return _peer(DQN, nn.Tanh, device="cpu")
+
+
+def sbx() -> Callable[[], object]:
+    """The same number of steps."""
+    from flax import linen
+    from sbx import DQN
+
+    return _peer(DQN, linen.tanh)
+
+
+def _peer(make: type, activation: object, **options: object) -> Callable[[], object]:
+    env = gymnasium.make("bers/Reacher-v0", disable_env_checker=True)
+    model = make(
+        "MlpPolicy",
+        env,
+        learning_rate=_CONFIG.rate,
+        buffer_size=_CONFIG.capacity,
+        learning_starts=_CONFIG.batch_size,
+        batch_size=_CONFIG.batch_size,
+        tau=_CONFIG.target_rate,
+        target_update_interval=1,
+        gamma=_CONFIG.gamma,
+        train_freq=1,
+        gradient_steps=1,
+        exploration_initial_eps=_CONFIG.epsilon,
+        exploration_final_eps=_CONFIG.epsilon,
+        policy_kwargs={"net_arch": list(_CONFIG.hidden), "activation_fn": activation},
+        seed=0,
+        **options,
+    )
+    return continued(model, STEPS)
