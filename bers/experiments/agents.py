@@ -89,7 +89,13 @@ def learn(
     agent.learn(task.steps, callback=watchers)
     told = [[round(w, 3) for w in now.values()] for now in weights]
     at = [every * (i + 1) for i in range(len(returns))]
-    return {"at": at, "returns": [round(r, 2) for r in returns], "weights": told}
+    names = list(weights[0]) if weights else []
+    return {
+        "at": at,
+        "returns": [round(r, 2) for r in returns],
+        "weights": told,
+        "names": names,
+    }
 
 
 def _rules(task: Task) -> dict[str, str | None]:

@@ -150,7 +150,8 @@ def _weights(runs: Runs) -> list[Group]:
             values = _same_length(weights)
             at = matching(runs, place, method, "weights_at") or matching(runs, place, method, "at")
             x = np.asarray(at[0], float) if at else np.arange(values.shape[1]) + 1.0
-            shares = [f"source {i + 1}" for i in range(values.shape[2])]
+            told = matching(runs, place, method, "names") or [_numbered(values.shape[2])]
+            shares = [str(name) for name in told[0]]
             names = max(names, shares, key=len)
             lines = [_share(shares[i], i, values[:, :, i]) for i in range(min(9, len(shares)))]
             charts.append(
@@ -160,13 +161,17 @@ def _weights(runs: Runs) -> list[Group]:
     return found
 
 
+def _numbered(sources: int) -> list[str]:
+    return [f"source {i + 1}" for i in range(sources)]
+
+
 def _has_weights(record: Mapping[str, Any], method: str) -> bool:
     return record.get("method") == method and bool(record.get("weights"))
 
 
 def _makeup(runs: Runs) -> Group:
     """Where the rows of prioritised batches came from."""
-    charts, names = [], ["source 1", "source 2", "source 3", "own rows"]
+    charts, names = [], ["own rows", "source 1", "source 2", "source 3"]
     for place in places(runs):
         found = matching(runs, place, "PER", "makeup")
         if found:
