@@ -26,7 +26,7 @@ LAYERS = [
     {"reuse", "model"},
     {"data", "problems"},
     {"journal", "sealed"},
-    {"files", "progress"},
+    {"cluster", "files", "progress"},
     {"errors", "text"},
 ]
 BAYESIAN_ARM, LEARNING_ARM = {"model", "trust"}, {"reuse", "learners"}

@@ -43,6 +43,9 @@ def rank(
     backend: Annotated[
         str, typer.Option(help="Who works on the shards: threads, processes or ray.")
     ] = "threads",
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster; else one is started here.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="How many at once.")] = None,
     seed: Seed = 0,
     progress: Progress = None,
@@ -63,7 +66,7 @@ def rank(
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip)
     sources = [load_source(path, x, y, drop_nonfinite) for path in source]
     new = load_source(target, x, y, drop_nonfinite)
-    with work_on(backend, jobs):  # pyright: ignore[reportArgumentType]
+    with work_on(backend, jobs, address):  # pyright: ignore[reportArgumentType]
         ranking = rank_sources(
             sources, new, rule=rule, config=config, draws=draws, rng=seed, progress=progress
         )

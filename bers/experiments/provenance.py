@@ -6,10 +6,12 @@ can change a result. Nothing heavy is imported: versions are read from the packa
 
 import functools
 import hashlib
+import inspect
 import os
 import platform
 import subprocess
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -81,6 +83,21 @@ def code_digest() -> str:
     64
     """
     return files_digest(PACKAGE)
+
+
+def trial_code(trial: Callable[..., object] | None) -> str:
+    """The code that a trial runs: the package, and the trial's own file if it is elsewhere.
+
+    >>> trial_code(files_digest) == code_digest()
+    True
+    """
+    if trial is None or getattr(trial, "__module__", "").startswith("bers."):
+        return code_digest()
+    try:
+        own = file_digest(inspect.getsourcefile(trial) or "")
+        return hashlib.sha256((code_digest() + own).encode()).hexdigest()
+    except (OSError, TypeError):  # typed at a prompt, or not a plain function
+        return code_digest()
 
 
 def files_digest(package: Path) -> str:

@@ -9,8 +9,6 @@ Beside the journals, config.json says what the folder is for; another config or 
 refused, and so is a second run at the same time.
 """
 
-import hashlib
-import inspect
 import operator
 import os
 import signal
@@ -23,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from bers.errors import BersError, ConfigError, FileError
-from bers.experiments.provenance import code_digest, provenance
+from bers.experiments.provenance import provenance, trial_code
 from bers.experiments.study_folder import StudyFolder, alone, claim
 from bers.experiments.workers import Finished, Trial, finish_each
-from bers.files import file_digest
 from bers.journal import plain, restored, write_journal
 from bers.progress import progress_bar
 
@@ -119,7 +116,7 @@ def run(
 
 def study_folder(experiment: Experiment, folder: str | os.PathLike[str]) -> StudyFolder:
     """The folder as this experiment's, with the code of now."""
-    config, code = _as_dict(experiment.config), _code(experiment.trial)
+    config, code = _as_dict(experiment.config), trial_code(experiment.trial)
     return StudyFolder(experiment.name, config, code, Path(folder))
 
 
@@ -137,17 +134,6 @@ def _as_dict(config: Any) -> dict[str, Any]:
     if not is_dataclass(config) or isinstance(config, type):
         raise ConfigError(f"config must be a dataclass; got {type(config).__name__}.")
     return restored(plain(asdict(config), "config"))
-
-
-def _code(trial: Trial) -> str:
-    """The code that a trial runs: the package, and the trial's own file if it is elsewhere."""
-    if getattr(trial, "__module__", "").startswith("bers."):
-        return code_digest()
-    try:
-        own = file_digest(inspect.getsourcefile(trial) or "")
-        return hashlib.sha256((code_digest() + own).encode()).hexdigest()
-    except (OSError, TypeError):  # typed at a prompt, or not a plain function
-        return code_digest()
 
 
 def _keep(study: StudyFolder, finished: Finished, about: Mapping[str, Any]) -> None:

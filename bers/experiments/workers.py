@@ -3,13 +3,14 @@
 Enters: a trial, its config, and seeds. Leaves: what each trial found, as soon as it comes back, in
 any order. A trial that fails is a finding too: its records so far and its traceback. Workers
 compute with one thread each, so that they do not get in each other's way and give the same bits
-whatever their number. A worker that is killed is replaced once.
+whatever their number. A worker that is killed is replaced: a process of this machine once, one of
+a Ray cluster three times for each trial.
 """
 
 import multiprocessing
 import os
 import signal
-import sys
+import socket
 import threading
 import time
 import traceback
@@ -21,10 +22,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from bers.cluster import RETRIES, cluster, results
 from bers.errors import BersError, ConfigError, DataError
-from bers.experiments.provenance import machine
+from bers.experiments.provenance import machine, trial_code
 from bers.journal import plain, restored
-from bers.model.side_by_side import stay, work_on
+from bers.model.side_by_side import stay
 
 Trial = Callable[[Any, int], Iterable[Mapping[str, Any]]]
 
@@ -90,12 +92,12 @@ def finish_each(
     missing = list(seeds)
     for last in (False, True):
         try:
-            with closing(work(trial, config, tuple(missing), jobs)) as results:
-                for finished in results:
+            with closing(work(trial, config, tuple(missing), jobs)) as found:
+                for finished in found:
                     missing.remove(finished.seed)
                     yield finished
             return
-        except _killed() as error:
+        except BrokenProcessPool as error:
             if last:
                 raise BersError(
                     f"workers were killed twice while seeds {missing} were open, perhaps for want "
@@ -127,14 +129,14 @@ def _in_processes(
             max_nbytes=None,
             return_as="generator_unordered",
         )
-        results = pool(joblib.delayed(finish)(trial, config, seed) for seed in seeds)
+        found = pool(joblib.delayed(finish)(trial, config, seed) for seed in seeds)
     try:
-        for finished in results:  # noqa: UP028 (it would close them before the warning is silenced)
+        for finished in found:  # noqa: UP028 (it would close them before the warning is silenced)
             yield finished
     except BaseException:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joblib warns of results nobody took
-            results.close()
+            found.close()
         _kill_workers()
         raise
 
@@ -175,32 +177,37 @@ def _on_ray(
 ) -> Generator[Finished]:
     import joblib
 
-    with work_on("ray", jobs):
-        import ray
-
-        if not ray.is_initialized():
-            local = {} if address else {"include_dashboard": False}
-            ray.init(address, log_to_driver=False, **local)
-        jobs = min(jobs or int(ray.cluster_resources().get("CPU", 1)), len(seeds))
-        # Ray's backend cannot hand over results one by one, so they come back jobs at a time;
-        # with one job, joblib would work in the user's own process
-        pool: Any = joblib.Parallel(n_jobs=max(jobs, 2), pre_dispatch="all")
-        with pool:
-            for start in range(0, len(seeds), jobs):
-                some = seeds[start : start + jobs]
-                yield from pool(joblib.delayed(_finish_alone)(trial, config, s) for s in some)
+    if not seeds:
+        return
+    work = partial(_finish_there, trial, config, _travelling_code(trial))
+    with (
+        cluster(address, min(jobs or joblib.cpu_count(), len(seeds))) as there,
+        closing(results(there, work, seeds, jobs=jobs, lost=_lost)) as found,
+    ):
+        for _, finished in found:
+            yield finished
 
 
-def _finish_alone(trial: Trial, config: Any, seed: int) -> Finished:
-    os.environ["NPROC"] = "1"
+def _finish_there(trial: Trial, config: Any, code: str, seed: int) -> Finished:
+    """On a machine that may have other code than the one that asks."""
+    if _travelling_code(trial) != code:
+        raise ConfigError(
+            f"the machine {socket.gethostname()} of the Ray cluster has other code than this one. "
+            "Install the same version of BERS, and of your own modules, on every machine."
+        )
     return finish(trial, config, seed)
 
 
-def _killed() -> tuple[type[BaseException], ...]:
-    """The errors that say a worker has died."""
-    ray: Any = sys.modules.get("ray")
-    names = ("RayActorError", "WorkerCrashedError", "OutOfMemoryError") if ray else ()
-    return (BrokenProcessPool, *(getattr(ray.exceptions, name) for name in names))
+def _travelling_code(trial: Trial) -> str:
+    """The code that has to be there already: a trial of the main program is sent along."""
+    return trial_code(None if getattr(trial, "__module__", "") == "__main__" else trial)
+
+
+def _lost(seed: int, error: BaseException) -> Finished:
+    """A trial whose workers died again and again has failed; the others go on."""
+    last = f"Workers died {RETRIES + 1} times, perhaps for want of memory: try fewer jobs"
+    text = f"{error}\n{last}"
+    return Finished(seed, [], text, machine())
 
 
 _BACKENDS = {"local": _in_processes, "ray": _on_ray, "here": _here}

@@ -2,7 +2,7 @@
 
 Enters: a function and the parts it is to be called on. Leaves: its results, in the parts' order,
 so sums over them have the same bits wherever the work was done. Plain threads are the default;
-within `work_on`, parts on disk go through joblib, whose backend can be chosen.
+within `work_on`, parts on disk go through joblib, or to a Ray cluster.
 """
 
 import os
@@ -12,20 +12,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Literal
 
+from bers.cluster import cluster, in_order, results
 from bers.errors import ConfigError
 
 Backend = Literal["threads", "processes", "ray"]
 BACKENDS: tuple[Backend, ...] = ("threads", "processes", "ray")
 THREADS = min(os.cpu_count() or 1, 8)
 
-_chosen: ContextVar[Backend | None] = ContextVar("backend", default=None)
+Work = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+_chosen: ContextVar[Work | None] = ContextVar("work", default=None)
 
 
 @contextmanager
-def work_on(backend: Backend, jobs: int | None = None) -> Iterator[None]:
+def work_on(
+    backend: Backend, jobs: int | None = None, address: str | None = None
+) -> Iterator[None]:
     """Within the block, parts on disk are worked on by this backend.
 
-    "ray" uses the cluster that Ray is connected to, or starts one on this machine.
+    "ray" uses the cluster at `address`, or the one that Ray is connected to, or starts one on this
+    machine; a worker that dies is replaced.
 
     >>> with work_on("processes", jobs=2):
     ...     list(each(abs, [-1, -2, -3]))
@@ -33,24 +38,34 @@ def work_on(backend: Backend, jobs: int | None = None) -> Iterator[None]:
     """
     if backend not in BACKENDS:
         raise ConfigError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}.")
+    if address is not None and backend != "ray":
+        raise ConfigError("an address is that of a Ray cluster: give --backend ray with it.")
+    with (_ray if backend == "ray" else _joblib)(backend, jobs, address) as work:
+        before = _chosen.set(work)
+        try:
+            yield
+        finally:
+            _chosen.reset(before)
+
+
+@contextmanager
+def _ray(backend: str, jobs: int | None, address: str | None) -> Iterator[Work]:
     import joblib
 
-    if backend == "ray":
-        try:
-            from ray.util.joblib import register_ray
-        except ImportError as error:
-            raise ConfigError("backend 'ray' needs Ray: pip install 'bers[ray]'.") from error
-        register_ray()
-    name = {"threads": "threading", "processes": "loky", "ray": "ray"}[backend]
+    with cluster(address, jobs or joblib.cpu_count()) as there:
+        yield lambda function, parts: in_order(results(there, function, parts, jobs=jobs))
+
+
+@contextmanager
+def _joblib(backend: str, jobs: int | None, address: None) -> Iterator[Work]:
+    import joblib
+
+    name = {"threads": "threading", "processes": "loky"}[backend]
     more: dict[str, Any] = {"initializer": stay} if backend == "processes" else {}
-    before = _chosen.set(backend)
-    try:
-        with joblib.parallel_config(
-            backend=name, n_jobs=jobs or (-1 if backend == "ray" else THREADS), **more
-        ):
-            yield
-    finally:
-        _chosen.reset(before)
+    with joblib.parallel_config(backend=name, n_jobs=jobs or THREADS, **more):
+        yield lambda function, parts: joblib.Parallel(return_as="generator")(
+            joblib.delayed(function)(part) for part in parts
+        )
 
 
 def stay() -> None:
@@ -68,15 +83,7 @@ def stay() -> None:
 
 def each(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
     """function(part) for every part, in order, by the chosen backend, or else in plain threads."""
-    backend = _chosen.get()
-    if backend is None:
-        yield from each_in_memory(function, parts)
-        return
-    import joblib
-
-    # Ray's backend cannot hand over results one by one
-    workers = joblib.Parallel(return_as="list" if backend == "ray" else "generator")
-    yield from workers(joblib.delayed(function)(part) for part in parts)
+    yield from (_chosen.get() or each_in_memory)(function, parts)
 
 
 def each_in_memory(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from bers.errors import BersError, ConfigError, DataError, FileError
-from bers.experiments import runner
+from bers.experiments import provenance, runner
 from bers.experiments.runner import Experiment, Outcome, run
 from bers.journal import read_journal, read_journals
 
@@ -286,7 +286,7 @@ def test_another_config_is_refused_by_name(tmp_path):
 
 def test_other_code_is_refused(tmp_path, monkeypatch):
     here(QUICK, [0], tmp_path)
-    monkeypatch.setattr(runner, "code_digest", lambda: "0" * 64)
+    monkeypatch.setattr(provenance, "code_digest", lambda: "0" * 64)
     expected = "made by other code: choose another folder with --out, or start again with --fresh"
     with pytest.raises(ConfigError, match=expected):
         here(QUICK, [0], tmp_path)
