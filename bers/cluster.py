@@ -84,13 +84,13 @@ def results(
     parts: Sequence[Any],
     *,
     jobs: int | None = None,
-    lost: Callable[[Any, BaseException], Any] | None = None,
+    lost: Callable[[Any, str], Any] | None = None,
 ) -> Generator[tuple[int, Any]]:
     """The position of a part and function(part), in the order in which they come back.
 
     `jobs` is how many are open at a time; without it, as many as the cluster has cores, those that
-    join later too. `lost` says what counts as the result of a part whose workers died again and
-    again; without it, that is an error.
+    join later too. `lost(part, why)` is the result of a part whose workers died again and again;
+    without it, that is an error.
 
     >>> list(results(Cluster("", {}), abs, []))
     []
@@ -121,9 +121,9 @@ def results(
                 if died[i] <= RETRIES:
                     waiting.append((i, part))
                 elif lost is not None:
-                    yield i, lost(part, error)
+                    yield i, lost(part, _too_often(error))
                 else:
-                    raise BersError(_too_often(error)) from error
+                    raise BersError(f"{_too_often(error)}. Then give the same command again.")
     finally:
         for _, _, reference in open_.values():
             ray.cancel(reference, force=True)
@@ -183,8 +183,8 @@ def _connect(ray: Any, address: str, more: dict[str, Any]) -> None:
         raise ConfigError(_unreachable(address, "nobody answers"))
     try:
         ray.init(address, log_to_driver=False, logging_level="error", **more)
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        causes = [error]
+    except Exception as error:  # Ray raises plain ones too
+        causes: list[BaseException] = [error]
         while (cause := causes[-1].__cause__) is not None:
             causes.append(cause)
         if any("AuthenticationError" in f"{type(one).__name__} {one}" for one in causes):
@@ -192,13 +192,12 @@ def _connect(ray: Any, address: str, more: dict[str, Any]) -> None:
                 f"the Ray cluster at {address} asks for its token. "
                 "Set RAY_AUTH_MODE=token and have the token of the cluster on this machine."
             ) from error
-        reason = str(causes[0]).strip().splitlines() or [type(error).__name__]
-        raise ConfigError(_unreachable(address, reason[0].rstrip("."))) from error
+        raise ConfigError(_unreachable(address, _first_line(error))) from error
 
 
 def _unreachable(address: str, reason: str) -> str:
     if address == "local":
-        return f"cannot start Ray here: {reason}. Use --backend local instead."
+        return f"cannot start Ray here: {reason}. Try again, or work without it."
     return (
         f"cannot reach a Ray cluster at {address}: {reason}. Start one there with "
         "ray start --head, and give the address that it shows; without an address, one is "
@@ -248,7 +247,7 @@ def _raise_unless_died(ray: Any, there: Cluster, error: BaseException) -> None:
     if isinstance(error, errors.LocalRayletDiedError) or not _answers(there.address):
         raise BersError(
             f"the Ray cluster at {there.address} is gone. "
-            "Start it again, then give the same command again: what has come back is kept."
+            "Start it again, then give the same command again; trials that came back are kept."
         ) from error
     died = (
         errors.WorkerCrashedError,
@@ -258,16 +257,19 @@ def _raise_unless_died(ray: Any, there: Cluster, error: BaseException) -> None:
         errors.TaskCancelledError,
     )
     if not isinstance(error, died):
-        reason = str(error).strip().splitlines()[0]
         raise BersError(
-            f"the workers of the Ray cluster cannot start: {reason} "
+            f"the workers of the Ray cluster cannot start: {_first_line(error)}. "
             "Install the same version of BERS, with the same extras, on every machine."
         ) from error
 
 
 def _too_often(error: BaseException) -> str:
-    reason = str(error).strip().splitlines() or [type(error).__name__]
     return (
-        f"its workers died {RETRIES + 1} times, perhaps for want of memory: {reason[0]} "
-        "Give the same command again with fewer jobs, or more memory."
+        f"{_first_line(error)}\nThe workers of one part died {RETRIES + 1} times, perhaps for want "
+        "of memory: try fewer jobs, or machines with more"
     )
+
+
+def _first_line(error: BaseException) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")

@@ -1,6 +1,7 @@
-"""Shapes written in signatures are executed; what JAX compiles is kept for all test processes."""
+"""Shapes in signatures are executed; JAX compiles once for all; Ray has a token of its own."""
 
 import os
+import secrets
 
 from jaxtyping import install_import_hook
 
@@ -15,6 +16,10 @@ install_import_hook(
     [f"bers.{room}.{name}" for room, names in _WITH_SHAPES.items() for name in names.split()],
     "shape_checks.checked",
 )
+
+# clusters of the tests have a token of their own; Ray reads these when it is first imported
+os.environ["RAY_AUTH_MODE"] = "token"
+os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 def pytest_configure(config):

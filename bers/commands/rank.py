@@ -4,6 +4,8 @@ Enters: files of sources and of the target, settings. Leaves: a table or JSON on
 a picture, a page and weights for other tools where asked.
 """
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -66,7 +68,10 @@ def rank(
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip)
     sources = [load_source(path, x, y, drop_nonfinite) for path in source]
     new = load_source(target, x, y, drop_nonfinite)
-    with work_on(backend, jobs, address):  # pyright: ignore[reportArgumentType]
+    with (
+        redirect_stdout(sys.stderr),  # Ray tells of dead workers on standard output
+        work_on(backend, jobs, address),  # pyright: ignore[reportArgumentType]
+    ):
         ranking = rank_sources(
             sources, new, rule=rule, config=config, draws=draws, rng=seed, progress=progress
         )

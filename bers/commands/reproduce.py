@@ -5,6 +5,7 @@ each. What is there already is not run again.
 """
 
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,9 +87,9 @@ def _run(
     make_folder(folder)
     if quick:
         (folder / QUICK).touch()
-    outcome = run(
-        study.experiment(name, quick=quick), seeds, folder, progress=progress, label=name, **how
-    )
+    experiment = study.experiment(name, quick=quick)
+    with redirect_stdout(sys.stderr):  # Ray tells of dead workers on standard output
+        outcome = run(experiment, seeds, folder, progress=progress, label=name, **how)
     if outcome.ok:
         _report(name, folder)
     if not outcome.failed:

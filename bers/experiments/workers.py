@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bers.cluster import RETRIES, cluster, results
+from bers.cluster import cluster, results
 from bers.errors import BersError, ConfigError, DataError
 from bers.experiments.provenance import machine, trial_code
 from bers.journal import plain, restored
@@ -203,11 +203,9 @@ def _travelling_code(trial: Trial) -> str:
     return trial_code(None if getattr(trial, "__module__", "") == "__main__" else trial)
 
 
-def _lost(seed: int, error: BaseException) -> Finished:
+def _lost(seed: int, why: str) -> Finished:
     """A trial whose workers died again and again has failed; the others go on."""
-    last = f"Workers died {RETRIES + 1} times, perhaps for want of memory: try fewer jobs"
-    text = f"{error}\n{last}"
-    return Finished(seed, [], text, machine())
+    return Finished(seed, [], why, machine())
 
 
 _BACKENDS = {"local": _in_processes, "ray": _on_ray, "here": _here}

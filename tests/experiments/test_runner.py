@@ -107,24 +107,6 @@ def test_processes_give_the_same_bytes(tmp_path):
     assert one.records == outcome.records[:6]
 
 
-# Ray leaves sockets open and starts threads while it shuts down
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_ray_gives_the_same_bytes_and_killed_workers_are_replaced(tmp_path):
-    ray = pytest.importorskip("ray")
-    find = {"env_vars": {"PYTHONPATH": str(Path(__file__).parent)}}
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=find)
-    try:
-        outcome = run(QUICK, SEEDS[:3], tmp_path / "a", backend="ray", progress=False)
-        fragile_one = Experiment("fragile", Fragile(str(tmp_path)), fragile)
-        again = run(fragile_one, range(4), tmp_path / "c", backend="ray", progress=False)
-        assert (again.ok, again.failed, len(again.records)) == (4, 0, 8)
-    finally:
-        ray.shutdown()
-    assert table(outcome) == table(here(QUICK, SEEDS[:3], tmp_path / "b"))
-    assert records_on_disk(tmp_path / "a") == records_on_disk(tmp_path / "b")
-
-
 def threads(config, seed):
     import jax
     import jax.numpy as jnp

@@ -1,6 +1,4 @@
-"""Who does the work changes nothing: threads, processes and Ray give the same bits."""
-
-import sys
+"""Who does the work changes nothing: threads and processes give the same bits."""
 
 import numpy as np
 import pytest
@@ -38,18 +36,6 @@ def test_the_same_bits(shards, small, backend):
     _same(shards, small, backend)
 
 
-# Ray leaves sockets open and starts threads while it shuts down
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_the_same_bits_on_ray(shards, small):
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        _same(shards, small, "ray")
-    finally:
-        ray.shutdown()
-
-
 def _slow_first(i):
     return sum(range(200_000 if i == 0 else 10)) * 0 + i
 
@@ -79,11 +65,3 @@ def test_unknown_backends_are_refused():
     ):
         pass
     assert BACKENDS == ("threads", "processes", "ray")
-
-
-def test_without_ray_it_is_said_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    monkeypatch.setitem(sys.modules, "ray.util.joblib", None)
-    with pytest.raises(ConfigError, match=r"pip install 'bers\[ray\]'"), work_on("ray"):
-        pass
-    assert list(each(abs, [-1])) == [1]  # nothing is left behind

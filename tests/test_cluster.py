@@ -1,0 +1,293 @@
+"""A real Ray cluster of several processes, and what is killed of it: the results are the same."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import ray_study
+from ray_study import SEEDS, Config, slow
+
+from bers import Demonstrations, save
+from bers import cluster as ray_cluster
+from bers.cli import app
+from bers.data import storage
+from bers.errors import ConfigError, FileError
+from bers.experiments import workers
+from bers.experiments.runner import Experiment, run
+from bers.journal import read_journal, read_journals
+from bers.model.side_by_side import each, work_on
+
+pytestmark = [  # Ray leaves sockets open and starts threads while it shuts down
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+TOO_BUSY = "timed out during startup"  # Ray waits 30 seconds for its own processes
+SEEN = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]  # by workers
+
+
+@pytest.fixture(scope="module")
+def there():
+    """A cluster for the purpose of a program, with this process connected to it by its address."""
+    pytest.importorskip("ray")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(SEEN))
+        program, address = start_cluster()
+        cluster = children(program.pid)
+        assert {"gcs_server", "raylet"} <= set(cluster.values())
+        with ray_cluster.cluster(address) as there:
+            yield there
+        program.communicate()
+        assert program.returncode == 0
+        wait_until(lambda: not any(alive(process) for process in cluster))
+
+
+def start_cluster(tries=3):
+    program = subprocess.Popen(
+        [sys.executable, ray_study.__file__],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        process_group=0,
+    )  # fmt: skip
+    if address := program.stdout.readline().strip():
+        return program, address
+    message = program.communicate()[1]
+    assert tries > 1, message
+    assert TOO_BUSY in message
+    return start_cluster(tries - 1)
+
+
+def children(process):
+    """All processes that descend from one, and what they are called."""
+    found = {}
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):  # it has just ended
+            for child in path.read_text().split():
+                name = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")[0]
+                found |= {int(child): Path(name.decode()).name, **children(child)}
+    return found
+
+
+def alive(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")")[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def marks(tmp_path):
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    return folder
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+
+
+def on_ray(experiment, seeds, folder, **options):
+    return run(experiment, seeds, folder, backend="ray", progress=False, **options)
+
+
+def here(experiment, seeds, folder):
+    return run(experiment, seeds, folder, backend="here", progress=False)
+
+
+def records_on_disk(folder):
+    """The bytes of all lines but headers and those that depend on them."""
+    return [p.read_bytes().split(b"\n")[1:-2] for p in sorted(folder.glob("trial-*.jsonl"))]
+
+
+def headers(folder):
+    """All but what may differ: the time, and how many threads the process may use."""
+    found = [journal.header for journal in read_journals(folder)]
+    for header in found:
+        del header["provenance"]["time"], header["provenance"]["threads"]
+    return found
+
+
+def test_a_worker_that_is_killed_is_replaced_and_the_bytes_are_the_same(there, marks, tmp_path):
+    killed = []
+
+    def kill():
+        wait_until((marks / "waits").exists)
+        (marks / "killed").touch()
+        killed.append(int((marks / "waits").read_text() or 0))
+        os.kill(killed[0], signal.SIGKILL)
+
+    experiment = Experiment("fragile", Config(marks=str(marks)), ray_study.fragile)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    outcome = on_ray(experiment, SEEDS, tmp_path / "a")
+    killer.join()
+    tries = {seed: list(marks.glob(f"{seed}-*")) for seed in SEEDS}
+    assert [len(tries[seed]) for seed in SEEDS] == [1, 1, 2, 1, 1, 1]
+    assert len({path.name.split("-")[1] for some in tries.values() for path in some}) >= 3
+    # an error of the trial itself is kept, and not tried again
+    assert (outcome.ok, outcome.failed) == (5, 1)
+    assert "ValueError: no luck with 4" in outcome.tracebacks[4]
+    assert read_journals(tmp_path / "a")[4].records[-1]["step"] == 1
+    plain = here(experiment, SEEDS, tmp_path / "b")
+    assert outcome.records == plain.records
+    assert records_on_disk(tmp_path / "a") == records_on_disk(tmp_path / "b")
+    assert headers(tmp_path / "a") == headers(tmp_path / "b")
+    assert {j.header["provenance"]["threads"] for j in read_journals(tmp_path / "a")} == {1}
+
+
+def test_a_trial_that_kills_every_worker_fails_and_the_others_go_on(there, tmp_path, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "RETRIES", 1)
+    experiment = Experiment("hopeless", Config(marks=str(tmp_path)), ray_study.hopeless)
+    outcome = on_ray(experiment, range(3), tmp_path / "a", jobs=2, address="auto")
+    assert (outcome.ok, outcome.failed) == (2, 1)
+    assert outcome.records[0]["limits"] == ["1", "1"]
+    assert "died 2 times, perhaps for want of memory: try fewer jobs" in outcome.tracebacks[1]
+    assert len(list(tmp_path.glob("died-*"))) == 2
+
+
+def test_other_code_on_a_machine_is_refused(there, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "_travelling_code", lambda trial: "0" * 64)
+    expected = f"the machine {socket.gethostname()} of the Ray cluster has other code.*Install"
+    with pytest.raises(ConfigError, match=expected):
+        on_ray(slow(""), SEEDS, tmp_path)
+
+
+# --- the program itself
+
+
+def goes_on(folder, marks, tmp_path):
+    """The rest is done by the cluster that is there, what was kept is not, and all is the same."""
+    kept = {path: path.read_bytes() for path in folder.glob("trial-*.jsonl")}
+    assert 1 <= len(kept) < len(SEEDS)
+    outcome = on_ray(slow(marks), SEEDS, folder)
+    assert outcome.records == here(slow(marks), SEEDS, tmp_path / "plain").records
+    assert records_on_disk(folder) == records_on_disk(tmp_path / "plain")
+    assert {path: path.read_bytes() for path in kept} == kept
+
+
+def start_program(folder, marks, address="", tries=3):
+    """Run the study as a program until its first trial is there."""
+    program = subprocess.Popen(
+        [sys.executable, ray_study.__file__, folder, marks, address],
+        stderr=subprocess.PIPE, text=True, process_group=0,
+    )  # fmt: skip
+    wait_until(lambda: program.poll() is not None or list(folder.glob("trial-*.jsonl")), 120)
+    if program.poll() is None:
+        return program
+    message = program.communicate()[1]
+    assert tries > 1, message
+    assert TOO_BUSY in message
+    return start_program(folder, marks, address, tries - 1)
+
+
+def test_a_stopped_driver_says_so_and_a_killed_one_leaves_no_work_behind(there, marks, tmp_path):
+    folder = tmp_path / "a"
+    program = start_program(folder, marks, there.address)
+    program.terminate()
+    _, message = program.communicate(timeout=60)
+    assert program.returncode == 2, message
+    kept = len(list(folder.glob("trial-*.jsonl")))
+    assert f"stopped: {kept} of 6 trials are kept in {folder}. Give the same" in message
+    program = start_program(folder, marks, there.address)
+    done = {path.name for path in marks.iterdir()}
+    wait_until(lambda: {path.name for path in marks.iterdir()} - done)
+    program.kill()
+    program.communicate()
+    assert program.returncode == -signal.SIGKILL
+    wait_until(lambda: not any(alive(path.name.split("-")[1]) for path in marks.iterdir()))
+    goes_on(folder, marks, tmp_path)
+
+
+def test_a_killed_head_is_told_and_gone_on_with(there, marks, tmp_path):
+    program = start_program(tmp_path / "a", marks)
+    for process, name in children(program.pid).items():
+        if name in ("gcs_server", "raylet"):
+            os.kill(process, signal.SIGKILL)
+    _, message = program.communicate(timeout=60)
+    assert program.returncode == 2, message
+    assert "is gone. Start it again, then give the same command again" in message
+    goes_on(tmp_path / "a", marks, tmp_path)
+
+
+# --- ranking
+
+
+def test_parts_that_are_ranked(there, tmp_path):
+    function = partial(ray_study.abs_unless_killed, str(tmp_path))
+    with work_on("ray", jobs=2):
+        assert list(each(function, range(-9, 0))) == list(range(9, 0, -1))
+        assert (tmp_path / "died").exists()
+        with pytest.raises(FileError, match="cannot read nowhere"):
+            list(each(read_journal, ["nowhere"]))
+
+
+def test_a_ranking_on_ray_is_the_same_to_the_bit(there, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(storage, "STREAM_BYTES", 0)  # as if it were large
+    x = np.random.default_rng(0).uniform(-1, 1, (900, 2))
+    for name, column in (("alice", 0), ("bob", 1)):
+        one = Demonstrations(x, np.sin(2 * x[:, column]), name)
+        save(one, tmp_path / f"{name}.parquet", rows_per_group=300)
+    save(Demonstrations(x[:50], np.sin(2 * x[:50, 1]), "new"), tmp_path / "new.csv")
+    command = [str(tmp_path / "alice.parquet"), str(tmp_path / "bob.parquet"), "--batches", "20"]
+    found = []
+    for backend in ("threads", "ray"):
+        more = ["--target", str(tmp_path / "new.csv"), "--json", "--backend", backend]
+        app(["rank", *command, *more], standalone_mode=False)
+        found.append(capsys.readouterr().out)
+    assert found[0] == found[1]
+
+
+# --- refused
+
+
+@pytest.mark.parametrize("wrong", ["head", "ray://head:10001", ":6379", "head:port"])
+def test_an_address_that_is_none(wrong, tmp_path):
+    with pytest.raises(ConfigError, match=f"HOST:PORT or auto; got '{wrong}'. Run this on"):
+        on_ray(slow(""), SEEDS, tmp_path, address=wrong)
+
+
+def test_a_cluster_that_is_not_there(tmp_path, monkeypatch):
+    pytest.importorskip("ray")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        nobody = f"127.0.0.1:{free.getsockname()[1]}"
+    monkeypatch.setattr("ray.is_initialized", lambda: False)
+    expected = f"cannot reach a Ray cluster at {nobody}: nobody answers.*ray start --head"
+    with pytest.raises(ConfigError, match=expected):
+        on_ray(slow(""), SEEDS, tmp_path, address=nobody)
+    with pytest.raises(ConfigError, match=expected), work_on("ray", address=nobody):
+        pass
+
+
+def test_an_address_is_for_ray_only(tmp_path):
+    with pytest.raises(ConfigError, match="give --backend ray with it"):
+        run(slow(""), SEEDS, tmp_path, address="head:6379")
+    with (
+        pytest.raises(ConfigError, match="give --backend ray with it"),
+        work_on("threads", address="head:6379"),
+    ):
+        pass
+
+
+def test_two_clusters_at_once(there, tmp_path):
+    expected = f"connected to the Ray cluster at {there.address}, not head:6379.*Leave the address"
+    with pytest.raises(ConfigError, match=expected):
+        on_ray(slow(""), SEEDS, tmp_path, address="head:6379")
+
+
+def test_without_ray_it_is_said_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ConfigError, match=r"pip install 'bers\[ray\]'"):
+        on_ray(slow(""), SEEDS, tmp_path)
+    with pytest.raises(ConfigError, match=r"pip install 'bers\[ray\]'"), work_on("ray"):
+        pass
+    assert list(each(abs, [-1])) == [1]  # nothing is left behind
