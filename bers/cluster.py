@@ -121,9 +121,9 @@ def results(
                 if died[i] <= RETRIES:
                     waiting.append((i, part))
                 elif lost is not None:
-                    yield i, lost(part, _too_often(error))
+                    yield i, lost(part, f"{_first_line(error)}\n{_too_often()}")
                 else:
-                    raise BersError(f"{_too_often(error)}. Then give the same command again.")
+                    raise BersError(f"{_too_often()}.") from error
     finally:
         for _, _, reference in open_.values():
             ray.cancel(reference, force=True)
@@ -239,7 +239,7 @@ def _nothing_of_ours_changed() -> Iterator[None]:
         raise SystemExit(128 + signal.SIGTERM)
 
 
-def _raise_unless_died(ray: Any, there: Cluster, error: BaseException) -> None:
+def _raise_unless_died(ray: Any, there: Cluster, error: Any) -> None:
     """Go on if a worker or its machine is gone; else raise what happened."""
     errors = ray.exceptions
     if isinstance(error, errors.RayTaskError):
@@ -263,11 +263,9 @@ def _raise_unless_died(ray: Any, there: Cluster, error: BaseException) -> None:
         ) from error
 
 
-def _too_often(error: BaseException) -> str:
-    return (
-        f"{_first_line(error)}\nThe workers of one part died {RETRIES + 1} times, perhaps for want "
-        "of memory: try fewer jobs, or machines with more"
-    )
+def _too_often() -> str:
+    why = f"workers died {RETRIES + 1} times, perhaps for want of memory"
+    return f"{why}: try again with fewer jobs, or on machines with more of it"
 
 
 def _first_line(error: BaseException) -> str:

@@ -20,7 +20,7 @@ from bers import Demonstrations, save
 from bers import cluster as ray_cluster
 from bers.cli import app
 from bers.data import storage
-from bers.errors import ConfigError, FileError
+from bers.errors import BersError, ConfigError, FileError
 from bers.experiments import workers
 from bers.experiments.runner import Experiment, run
 from bers.journal import read_journal, read_journals
@@ -43,6 +43,8 @@ def there():
         program, address = start_cluster()
         cluster = children(program.pid)
         assert {"gcs_server", "raylet"} <= set(cluster.values())
+        silent = "RAY_USAGE_STATS_ENABLED=0"
+        assert all(silent in Path(f"/proc/{one}/environ").read_text() for one in cluster)
         with ray_cluster.cluster(address) as there:
             yield there
         program.communicate()
@@ -89,7 +91,7 @@ def marks(tmp_path):
     return folder
 
 
-def wait_until(condition, seconds=60):
+def wait_until(condition, seconds=120):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
@@ -151,7 +153,7 @@ def test_a_trial_that_kills_every_worker_fails_and_the_others_go_on(there, tmp_p
     outcome = on_ray(experiment, range(3), tmp_path / "a", jobs=2, address="auto")
     assert (outcome.ok, outcome.failed) == (2, 1)
     assert outcome.records[0]["limits"] == ["1", "1"]
-    assert "died 2 times, perhaps for want of memory: try fewer jobs" in outcome.tracebacks[1]
+    assert "workers died 2 times, perhaps for want of memory: try" in outcome.tracebacks[1]
     assert len(list(tmp_path.glob("died-*"))) == 2
 
 
@@ -181,7 +183,7 @@ def start_program(folder, marks, address="", tries=3):
         [sys.executable, ray_study.__file__, folder, marks, address],
         stderr=subprocess.PIPE, text=True, process_group=0,
     )  # fmt: skip
-    wait_until(lambda: program.poll() is not None or list(folder.glob("trial-*.jsonl")), 120)
+    wait_until(lambda: program.poll() is not None or list(folder.glob("trial-*.jsonl")))
     if program.poll() is None:
         return program
     message = program.communicate()[1]
@@ -194,7 +196,7 @@ def test_a_stopped_driver_says_so_and_a_killed_one_leaves_no_work_behind(there, 
     folder = tmp_path / "a"
     program = start_program(folder, marks, there.address)
     program.terminate()
-    _, message = program.communicate(timeout=60)
+    _, message = program.communicate(timeout=120)
     assert program.returncode == 2, message
     kept = len(list(folder.glob("trial-*.jsonl")))
     assert f"stopped: {kept} of 6 trials are kept in {folder}. Give the same" in message
@@ -213,7 +215,7 @@ def test_a_killed_head_is_told_and_gone_on_with(there, marks, tmp_path):
     for process, name in children(program.pid).items():
         if name in ("gcs_server", "raylet"):
             os.kill(process, signal.SIGKILL)
-    _, message = program.communicate(timeout=60)
+    _, message = program.communicate(timeout=120)
     assert program.returncode == 2, message
     assert "is gone. Start it again, then give the same command again" in message
     goes_on(tmp_path / "a", marks, tmp_path)
@@ -256,16 +258,49 @@ def test_an_address_that_is_none(wrong, tmp_path):
         on_ray(slow(""), SEEDS, tmp_path, address=wrong)
 
 
-def test_a_cluster_that_is_not_there(tmp_path, monkeypatch):
-    pytest.importorskip("ray")
+@pytest.fixture
+def unconnected(monkeypatch):
+    """Ray, as if this process were not connected; what it does can be put in."""
+    ray = pytest.importorskip("ray")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "shutdown", lambda: None)
+    monkeypatch.setattr(ray, "init", lambda *_, **__: None)
+    return ray
+
+
+def test_a_cluster_that_is_not_there(unconnected, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as free:
         nobody = f"127.0.0.1:{free.getsockname()[1]}"
-    monkeypatch.setattr("ray.is_initialized", lambda: False)
     expected = f"cannot reach a Ray cluster at {nobody}: nobody answers.*ray start --head"
     with pytest.raises(ConfigError, match=expected):
         on_ray(slow(""), SEEDS, tmp_path, address=nobody)
     with pytest.raises(ConfigError, match=expected), work_on("ray", address=nobody):
         pass
+
+
+def test_a_cluster_that_asks_for_its_token_or_has_no_cores(unconnected, tmp_path, monkeypatch):
+    monkeypatch.setattr(unconnected, "cluster_resources", dict)
+    with pytest.raises(ConfigError, match="at auto has no cores to give. Add machines"):
+        on_ray(slow(""), SEEDS, tmp_path, address="auto")
+
+    def refuse(*_, **__):
+        raise ConnectionError("no") from unconnected.exceptions.AuthenticationError("no token")
+
+    monkeypatch.setattr(unconnected, "init", refuse)
+    with pytest.raises(ConfigError, match="at auto asks for its token. Set RAY_AUTH_MODE=token"):
+        on_ray(slow(""), SEEDS, tmp_path, address="auto")
+
+
+def test_sigterm_while_ray_starts(unconnected, tmp_path, monkeypatch):
+    def init(*_, **__):  # as Ray does it
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(number))
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(unconnected, "init", init)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(BersError, match="stopped: 0 of 6 trials are kept"):
+        on_ray(slow(""), SEEDS, tmp_path)
+    assert signal.getsignal(signal.SIGTERM) == before
 
 
 def test_an_address_is_for_ray_only(tmp_path):

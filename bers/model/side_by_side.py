@@ -40,7 +40,7 @@ def work_on(
         raise ConfigError(f"backend must be one of {', '.join(BACKENDS)}; got {backend!r}.")
     if address is not None and backend != "ray":
         raise ConfigError("an address is that of a Ray cluster: give --backend ray with it.")
-    with (_ray if backend == "ray" else _joblib)(backend, jobs, address) as work:
+    with _ray(jobs, address) if backend == "ray" else _joblib(backend, jobs) as work:
         before = _chosen.set(work)
         try:
             yield
@@ -49,7 +49,7 @@ def work_on(
 
 
 @contextmanager
-def _ray(backend: str, jobs: int | None, address: str | None) -> Iterator[Work]:
+def _ray(jobs: int | None, address: str | None) -> Iterator[Work]:
     import joblib
 
     with cluster(address, jobs or joblib.cpu_count()) as there:
@@ -57,15 +57,19 @@ def _ray(backend: str, jobs: int | None, address: str | None) -> Iterator[Work]:
 
 
 @contextmanager
-def _joblib(backend: str, jobs: int | None, address: None) -> Iterator[Work]:
+def _joblib(backend: Backend, jobs: int | None) -> Iterator[Work]:
     import joblib
 
     name = {"threads": "threading", "processes": "loky"}[backend]
     more: dict[str, Any] = {"initializer": stay} if backend == "processes" else {}
-    with joblib.parallel_config(backend=name, n_jobs=jobs or THREADS, **more):
-        yield lambda function, parts: joblib.Parallel(return_as="generator")(
+
+    def work(function: Callable[[Any], Any], parts: Sequence[Any]) -> Iterator[Any]:
+        yield from joblib.Parallel(return_as="generator")(
             joblib.delayed(function)(part) for part in parts
         )
+
+    with joblib.parallel_config(backend=name, n_jobs=jobs or THREADS, **more):
+        yield work
 
 
 def stay() -> None:
