@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from contextlib import suppress
@@ -38,8 +39,12 @@ SEEN = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]  # by wor
 def there():
     """A cluster for the purpose of a program, with this process connected to it by its address."""
     pytest.importorskip("ray")
-    with pytest.MonkeyPatch.context() as patch:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as folder,
+    ):
         patch.setenv("PYTHONPATH", os.pathsep.join(SEEN))
+        patch.setenv("RAY_TMPDIR", folder)  # not tmp_path: names of sockets must be short
         program, address = start_cluster()
         with program:  # which ends with its standard input
             cluster = children(program.pid)
