@@ -40,7 +40,7 @@ class Finished:
     traceback: str | None
     """Of a trial that failed."""
     machine: dict[str, Any]
-    """Versions and processor where it ran."""
+    """Versions and processor where it ran, and the seconds it took."""
 
 
 def finish(trial: Trial, config: Any, seed: int) -> Finished:
@@ -52,7 +52,7 @@ def finish(trial: Trial, config: Any, seed: int) -> Finished:
     [{'half': 1.5}]
     """
     records: list[dict[str, Any]] = []
-    error = None
+    error, started = None, time.perf_counter()
     try:
         for record in trial(config, seed):
             where = f"record {len(records) + 1} of seed {seed}"
@@ -63,7 +63,8 @@ def finish(trial: Trial, config: Any, seed: int) -> Finished:
             records.append(restored(plain(record, where)))
     except (Exception, SystemExit):
         error = traceback.format_exc()
-    return Finished(seed, records, error, machine())
+    seconds = round(time.perf_counter() - started, 1)
+    return Finished(seed, records, error, {**machine(), "seconds": seconds})
 
 
 def finish_each(

@@ -164,8 +164,18 @@ def _provenance(journals: Sequence[Journal]) -> dict[str, str]:
             said = " ".join(map(str, value)) if isinstance(value, list) else str(value)
             about.setdefault(name, set()).add(said)
     times = sorted(about.pop("time", {""}))
+    about.pop("seconds", None)
+    took = [h["provenance"]["seconds"] for h in headers if "seconds" in h.get("provenance", {})]
     told = {name: " · ".join(sorted(values)) for name, values in sorted(about.items())}
-    return {"written": f"{times[0]} to {times[-1]}", **told}
+    return {"written": f"{times[0]} to {times[-1]}", **_timing(took), **told}
+
+
+def _timing(seconds: Sequence[float]) -> dict[str, str]:
+    if not seconds:
+        return {}
+    low, middle, high = np.quantile(seconds, (0.0, 0.5, 1.0))
+    said = f"{middle:,.0f} seconds a part ({low:,.0f} to {high:,.0f}), {sum(seconds) / 60:,.1f} "
+    return {"took": said + f"minutes for {len(seconds)}"}
 
 
 def _embedded(picture: Path) -> str:

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from bers.journal import write_journal
 from bers.report.curves import Runs
+from bers.report.page import page
 from bers.report.views import groups
 
 
@@ -31,3 +33,11 @@ def test_own_rows_of_prioritised_batches_come_first():
     lines = lines_of([record, record], "Where prioritised batches come from")
     assert lines["own rows"].tolist() == pytest.approx([0.1, 1.0])
     assert lines["source 3"].tolist() == pytest.approx([0.4, 0.0])
+
+
+def test_the_page_says_how_long_it_took(tmp_path):
+    for seed, seconds in enumerate((30.0, 90.0, 60.0)):
+        header = {"seed": seed, "provenance": {"time": "2020", "seconds": seconds}}
+        records = [{"panel": "p", "method": "BERS", "returns": [1.0, 2.0]}]
+        write_journal(tmp_path / f"trial-{seed:04d}.jsonl", header, records)
+    assert "60 seconds a part (30 to 90), 3.0 minutes for 3" in page([tmp_path])
