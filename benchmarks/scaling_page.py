@@ -97,9 +97,9 @@ def _measured(found: dict) -> list[str]:
 def _system(found: dict) -> list[str]:
     share = found["system"]
     return [
-        f"At {count(share['sources'])} sources, {share['heads']:.0%} of the CPU time of heads and "
-        f"{share['odds']:.0%} of that of the default rule is the system's, which hands out memory "
-        "page by page. This is why both grow faster than their arithmetic."
+        f"At {count(share['sources'])} sources, {share['heads']:.0%} of the CPU time of heads is "
+        "the system's, which hands out memory page by page: this is why they grow faster than "
+        f"their arithmetic. Of the default rule's CPU time it is {share['odds']:.0%}."
     ]
 
 
@@ -190,9 +190,11 @@ def _cores(cores: int) -> str:
 def _trials(found: dict) -> list[str]:
     series, points = SERIES["trials"], found["series"]["trials"]
     return [
-        f"Trials are independent, so cost grows with their number and nothing else: slope "
-        f"{series.slope(points):.2f} from {count(points[0][0])} to {count(points[-1][0])} short "
-        f"searches. A study of 20 trials keeps 20 cores busy and no more."
+        "Trials are independent, so twice as many cost twice as much, less what a study costs "
+        f"once: from {count(points[0][0])} to {count(points[-1][0])} short searches the slope is "
+        f"{series.slope(points):.2f}. What comes back is records, "
+        f"{bytes_said(found['bytes']['trial'])} for such a search. A study keeps as many cores busy "
+        "as it has trials, and no more."
     ]
 
 

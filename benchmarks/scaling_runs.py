@@ -1,7 +1,7 @@
 """What moves between machines, what trials cost, and a whole ranking; prints one line of JSON.
 
 Bytes are those of the very objects that are handed to workers and that come back, serialised as
-joblib and Ray do it. One thread.
+joblib does it. One thread.
 """
 
 import json
