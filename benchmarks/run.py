@@ -49,6 +49,18 @@ BENCHMARKS = {
         "weights_draws",
     ),
     "rank_stream": ("rank_memory",),
+    "scaling": (
+        "scaling_pass",
+        "scaling_read",
+        "scaling_factor",
+        "scaling_factor_bytes",
+        "scaling_heads",
+        "scaling_program",
+        "scaling_odds",
+        "scaling_training",
+        "scaling_training_many",
+        "scaling_trials",
+    ),
     "static_de": ("static_de_scipy", "static_de_pymoo", "static_de_immediate"),
     "reuse_generation": (
         "reuse_generation",
