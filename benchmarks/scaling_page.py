@@ -193,8 +193,8 @@ def _trials(found: dict) -> list[str]:
         "Trials are independent, so twice as many cost twice as much, less what a study costs "
         f"once: from {count(points[0][0])} to {count(points[-1][0])} short searches the slope is "
         f"{series.slope(points):.2f}. What comes back is records, "
-        f"{bytes_said(found['bytes']['trial'])} for such a search. A study keeps as many cores busy "
-        "as it has trials, and no more."
+        f"{bytes_said(found['bytes']['trial'])} for such a search. A study keeps as many cores "
+        "busy as it has trials, and no more."
     ]
 
 
