@@ -109,8 +109,8 @@ def _moves(found: dict) -> list[str]:
     return [
         "| what | from | to | bytes |",
         "|---|---|---|---|",
-        f"| the encoder and the scale of inputs | ranking process | worker | "
-        f"{bytes_said(size['encoder'])} a part |",
+        f"| the encoder and the scale of inputs | ranking process | machine | "
+        f"{bytes_said(size['encoder'])}, once |",
         f"| which rows to read | ranking process | worker | {bytes_said(parts[few])} a part of a "
         f"source of {few} row groups, {bytes_said(parts[many])} of {count(many)} |",
         f"| R factor and count | worker | ranking process | {bytes_said(size['factor'])} a part |",

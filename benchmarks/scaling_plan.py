@@ -111,7 +111,7 @@ class Plan:
         each, parts = self.measured["bytes"], self.parts
         return {
             "R factors, from the workers": parts * each["factor"],
-            "the encoder, to the workers": parts * each["encoder"],
+            "the encoder, to every machine": each["encoder"],
             "which rows to read, to the workers": parts * self.cost("part_bytes", self.groups),
             "weights, to a learner": self.sources * each["weight"],
             "rows, if the files are elsewhere": 2 * self.stored + self.drawn_rows * each["row"],

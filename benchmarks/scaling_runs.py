@@ -1,7 +1,7 @@
 """What moves between machines, what trials cost, and a whole ranking; prints one line of JSON.
 
-Bytes are those of the very objects that are handed to workers and that come back, serialised as
-joblib does it. One thread.
+Bytes are those of the very objects that are handed to workers and that come back, serialised by
+cloudpickle, as joblib and Ray do. One thread.
 """
 
 import json
