@@ -324,6 +324,7 @@ def test_rank_prints_only_json_when_asked_and_writes_files(runs, here):
         (["-t", "other.csv"], "speed, load"),
         (["-t", "new.csv", "--draws", "0"], "draws"),
         (["-t", "new.csv", "--backend", "spark"], "threads, processes, ray; got 'spark'"),
+        (["-t", "new.csv", "--address", "head:6379"], "give --backend ray with it"),
     ],
 )
 def test_rank_refuses_bad_input_in_one_sentence(runs, here, arguments, message):
