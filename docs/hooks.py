@@ -16,7 +16,7 @@ from matplotlib.mathtext import math_to_image
 
 _MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 _EXAMPLE = re.compile(r"^(>>> .*(?:\n.+)*)", re.M)
-_SIZE = 12  # points, beside text of the same size
+_SIZE = 13  # points, beside text of the same size
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
