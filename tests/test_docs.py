@@ -1,10 +1,12 @@
 """Everything that the documents and examples show is run."""
 
+import doctest
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,17 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
 
     for name in bers.__all__:
         assert re.search(rf'<h3 id="bers\.[a-z_.]+\.{name}"', api), name
+
+
+def test_examples_of_what_builds_the_site_run():
+    where = spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    hooks = module_from_spec(where)
+    where.loader.exec_module(hooks)
+    failed, run = doctest.testmod(hooks)
+    assert (failed, run) == (0, 2)
+    drawn = hooks.equation(r"\dfrac{a}{b} < c")
+    assert 'aria-label="\\dfrac{a}{b} &lt; c"' in drawn
+    assert not re.search(r"<style|#ffffff|\n", drawn)  # the page's own colours, in one line
 
 
 def test_every_page_is_in_the_navigation():

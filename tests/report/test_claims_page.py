@@ -1,5 +1,6 @@
 """Tables of claims in Markdown, and pages that are filled in."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,16 @@ def claim(id, said_by, holds, text="a | b <i>", interval=None):
 def test_a_page_says_what_the_stored_journals_give(page, stored):
     text = page.read_text()
     assert filled(page, text, stored) == text, "run `make claims`"
+
+
+def test_no_number_of_the_readme_is_typed():
+    text = (ROOT / "README.md").read_text()
+    for part in (r"<!-- claims.*?end of claims -->", r"^```.*?^```", r"`.*?`", r"\]\(.*?\)"):
+        text = re.sub(part, "", text, flags=re.M | re.S)
+    known = {"Python 3.11", "Lee, 2020", "S1, S2 and S3", "Baselines3", "DDPG, TD3"}
+    for words in known:
+        text = text.replace(words, "")
+    assert re.findall(r".*\d.*", text) == []
 
 
 def test_every_claim_is_on_the_page_with_all_that_is_known(stored):
