@@ -4,7 +4,7 @@ Enters: the id of a claim and who says it. Leaves: words for a table. Ids start 
 what is claimed, so a place is found by the longest beginning.
 """
 
-_DISCUSSION, _PRIORITISED = "section 4.3", "appendix, prioritised replay"
+_DISCUSSION, _APPENDIX = "paper, section 4.3", "paper, appendix"
 
 _PAPER = {
     "small-gap": _DISCUSSION,
@@ -13,14 +13,15 @@ _PAPER = {
     "less-variable": _DISCUSSION,
     "favours-sphere": _DISCUSSION,
     "quicker-minimum": _DISCUSSION,
-    "multi-task": "figure 2",
+    "multi-task": "paper, figure 2",
     "smooth": _DISCUSSION,
     "ucb-is-strong": _DISCUSSION,
-    "demonstration-sizes": "appendix, static functions",
-    "latent-converges": "figure 3",
+    "demonstration-sizes": f"{_APPENDIX}, static functions",
+    "latent-converges": "paper, figure 3",
     "supply": _DISCUSSION,
-    "supply-finds": "figure 5",
-    "supply-per": _PRIORITISED,
+    "supply-finds": "paper, figure 5",
+    "supply-per": f"{_APPENDIX}, prioritised replay",
+    "reacher": "the authors' later work",
 }
 _OURS = {
     "best-expert": "docs/static.md",
@@ -29,6 +30,7 @@ _OURS = {
     "safe": "docs/minimize.md",
     "growth": "docs/static.md",
     "supply": "docs/supply.md",
+    "reacher": "docs/reacher.md",
     "trust": "docs/weights.md",
     "nobody": "docs/robustness.md",
     "grunfeld": "docs/weights.md",
@@ -44,6 +46,4 @@ def place(id: str, said_by: str) -> str:
     """
     known = _PAPER if said_by == "paper" else _OURS
     found = max((start for start in known if id.startswith(start)), key=len, default=None)
-    if found is None:
-        return said_by
-    return f"paper, {known[found]}" if said_by == "paper" else known[found]
+    return said_by if found is None else known[found]

@@ -27,6 +27,8 @@ HEAD = (
     "supply-best-expert-target-paper",
     "supply-ahead-of-none-1",
     "supply-equal-weights-bers",
+    "reacher-improves-upper-right",
+    "reacher-both-bers",
 )
 """Ids of the claims in the short table, which the README shows: one or two per study, and some that
 do not hold."""
