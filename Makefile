@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ONLY   ?=
 
-.PHONY: help venv demo test browser lint bench reproduce docs clean
+.PHONY: help venv demo test browser lint bench reproduce claims docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,6 +46,9 @@ reproduce: $(VENV)/.dev ## all long experiments, for hours; results under runs/
 	$(BIN)/bers reproduce
 	$(BIN)/bers claims runs
 	$(BIN)/bers report runs
+
+claims: $(VENV)/.dev ## the tables of claims in README.md and docs/, made anew from reproductions/
+	$(BIN)/bers claims -w README.md -w docs/index.md -w docs/claims.md
 
 docs: $(VENV)/.dev ## the documentation as a site under site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -607,9 +607,36 @@ def test_claims_as_json_are_only_json(journals, here):
         "trials": 2,
         "holds": True,
         "journal": "reproductions/latent",
+        "where": "paper, figure 3",
     }
     assert growth["measured"] == "105 / 1050 evaluations, +900%"
     assert (growth["said_by"], growth["holds"]) == ("BERS", False)
+
+
+def test_claims_as_markdown_are_only_markdown(journals, here):
+    code, out, err = here("claims", "--markdown")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "**1 of 1 claims of the paper, and 0 of 1 of ours hold.**\n\n## The paper's"
+    )
+    assert out.endswith(
+        "105 / 1050 evaluations, +900% |  | 2 | **no** | `reproductions/growth` |\n"
+    )
+    assert here("claims", "--markdown", "--json")[0] == 2
+
+
+def test_claims_are_written_into_pages(journals, here):
+    page = journals / "page.md"
+    page.write_text("Before\n<!-- claims: all -->\nold\n<!-- end of claims -->\nAfter\n")
+    assert here("claims", "-w", "page.md") == (0, "page.md: written.\n", "")
+    made = page.read_text()
+    assert made.startswith("Before\n<!-- claims: all -->\n\n**1 of 1 claims of the paper,")
+    assert made.endswith("`reproductions/growth` |\n\n<!-- end of claims -->\nAfter\n")
+    assert here("claims", "-w", "page.md") == (0, "page.md: was up to date.\n", "")
+    (journals / "other.md").write_text("no place\n")
+    code, out, err = here("claims", "-w", "page.md", "-w", "other.md")
+    assert (code, out) == (2, "")
+    assert "bers: other.md has no place for claims. Put the lines <!-- claims: head -->" in err
 
 
 def test_claims_without_journals_come_with_advice(tmp_path, here):

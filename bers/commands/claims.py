@@ -1,6 +1,7 @@
 """`bers claims`: what the paper says and what we say, beside what was measured.
 
-Enters: a folder of reproductions. Leaves: a table, or JSON, on standard output.
+Enters: a folder of reproductions. Leaves: a table, JSON or Markdown on standard output; or pages
+whose tables of claims are made anew.
 """
 
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from bers.commands.common import new_console, print_table
+from bers.errors import ConfigError
 
 
 def claims(
@@ -16,11 +18,33 @@ def claims(
         Path, typer.Argument(help="Folder of reproductions, with a folder of journals each.")
     ] = Path("reproductions"),
     json: Annotated[bool, typer.Option("--json", help="Only JSON on standard output.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Only Markdown on standard output.")
+    ] = False,
+    write: Annotated[
+        list[Path] | None,
+        typer.Option("--write", "-w", help="A page to fill in between its comments; repeatable."),
+    ] = None,
 ) -> None:
     """Say for every claim that can be measured whether it holds, from the journals alone."""
     from bers.report.claims import claims as check
 
+    if json + markdown + bool(write) > 1:
+        raise ConfigError("--json, --markdown and --write exclude one another. Choose one.")
     found = check(root)
+    if write:
+        from bers.report.claims_page import fill_in
+
+        changed = fill_in(write, found)
+        for page in write:
+            said = "written" if page in changed else "was up to date"
+            new_console().print(f"{page}: {said}.", markup=False)
+        return
+    if markdown:
+        from bers.report.claims_page import all_claims
+
+        print(all_claims(found), end="")
+        return
     if json:
         import json as json_module
 

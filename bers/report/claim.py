@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from bers.report.claim_places import place
+
 
 @dataclass(frozen=True)
 class Claim:
@@ -21,10 +23,30 @@ class Claim:
     holds: bool
     journal: str
 
+    @property
+    def where(self) -> str:
+        """The place in the paper, or our page, that says it."""
+        return place(self.id, self.said_by)
+
+    @property
+    def span(self) -> str:
+        """The interval in words; empty where there is none.
+
+        >>> Claim("a", "b", "BERS", "c", (0.5, 1500.0), 3, True, "d").span
+        '0.5 to 1,500'
+        """
+        return " to ".join(_figure(end) for end in self.interval or ())
+
     def to_dict(self) -> dict[str, Any]:
         """As plain values; an infinite end of the interval is None, since JSON has no infinity."""
         pair = self.interval and tuple(end if np.isfinite(end) else None for end in self.interval)
-        return asdict(self) | {"interval": pair}
+        return asdict(self) | {"interval": pair, "where": self.where}
+
+
+def _figure(value: float) -> str:
+    if np.isinf(value):
+        return "never"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def ends(pair: Any) -> tuple[float, float] | None:

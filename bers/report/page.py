@@ -83,7 +83,6 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
         claims=[claim for section in sections for claim in section.claims],
         numbers={section.name: i for i, section in enumerate(sections, start=1)},
         said={"paper": "What the paper says", "BERS": "What we say"},
-        ends=_ends,
         statistics=STATISTICS,
         style=Markup(style),
         script=Markup(script),
@@ -183,12 +182,6 @@ def _embedded(picture: Path) -> str:
     if len(data) > _PICTURES:
         raise FileError(f"{picture} is too large for a page. Draw it smaller.")
     return "data:image/png;base64," + base64.b64encode(data).decode()
-
-
-def _ends(claim: Claim) -> str:
-    if claim.interval is None:
-        return ""
-    return " to ".join(f"{v:,.0f}" if 1000 <= abs(v) < 1e6 else f"{v:.3g}" for v in claim.interval)
 
 
 def _asset(name: str) -> str:

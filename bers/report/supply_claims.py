@@ -52,7 +52,8 @@ def _claim(
 
 
 def _name(truth: str) -> str:
-    return "the target" if truth == "target" else f"scenario {truth}"
+    which = "the target" if truth == "target" else f"scenario {truth}"
+    return f"{which} of the supply chain"
 
 
 def _near_best_expert(runs: Runs, truth: str, who: str, method: str) -> Claim:
@@ -124,8 +125,8 @@ def _target(runs: Runs, who: str, method: str) -> Iterator[Claim]:
     yield _claim(
         runs,
         f"supply-equal-weights-{who.lower()}",
-        f"on the target, {method} weighs scenarios 1 and 2 roughly equally (within 0.2), and 3 by "
-        "at most 0.2",
+        f"on {_name('target')}, {method} weighs scenarios 1 and 2 roughly equally (within 0.2), "
+        "and 3 by at most 0.2",
         who,
         f"mean weights {said}",
         equal,
@@ -133,7 +134,8 @@ def _target(runs: Runs, who: str, method: str) -> Iterator[Claim]:
     yield _claim(
         runs,
         f"supply-both-weights-{who.lower()}",
-        f"on the target, scenarios 1 and 2 together have at least 0.85 of the weight of {method}",
+        f"on {_name('target')}, scenarios 1 and 2 together have at least 0.85 of the weight of "
+        f"{method}",
         who,
         f"{a[0] + a[1]:.2f}",
         a[0] + a[1] >= 0.85,

@@ -392,7 +392,7 @@ def everything(folder):
     )
     one = record(1.0, panel="Rastrigin", method="as printed", rows=[1, 2, 3], weights=[1, 0, 0])
     write_trials(folder / "paper-metric", [[one]])
-    write_trials(folder / "heads", [[{"anything": 1}]])  # a study without claims
+    write_trials(folder / "tuning", [[{"anything": 1}]])  # a study without claims
     (folder / "options").mkdir()  # a study without trials
     return claims(folder)
 
@@ -403,7 +403,7 @@ def test_ids_are_unique_and_fields_are_plain_values(tmp_path):
     for claim in found:
         values = claim.to_dict()
         assert list(values) == [
-            "id", "claim", "said_by", "measured", "interval", "trials", "holds", "journal",
+            "id", "claim", "said_by", "measured", "interval", "trials", "holds", "journal", "where",
         ]  # fmt: skip
         assert type(values["holds"]) is bool
         assert type(values["trials"]) is int
@@ -453,6 +453,7 @@ def test_missing_journals_come_with_advice(tmp_path):
 
 def test_a_claim_is_a_plain_value():
     one = Claim("a", "b", "paper", "c", (0.5, 1.0), 3, True, "d")
-    assert list(one.to_dict().values()) == ["a", "b", "paper", "c", (0.5, 1.0), 3, True, "d"]
+    values = ["a", "b", "paper", "c", (0.5, 1.0), 3, True, "d", "paper"]
+    assert list(one.to_dict().values()) == values
     assert ends((1, math.inf)) == (1.0, math.inf)
     assert ends((math.nan, math.nan)) is None
