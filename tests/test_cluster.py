@@ -117,10 +117,11 @@ def records_on_disk(folder):
 
 
 def headers(folder):
-    """All but what may differ: the time, and how many threads the process may use."""
+    """All but what may differ: times, and how many threads the process may use."""
     found = [journal.header for journal in read_journals(folder)]
     for header in found:
-        del header["provenance"]["time"], header["provenance"]["threads"]
+        for name in ("time", "seconds", "threads"):
+            del header["provenance"][name]
     return found
 
 
