@@ -23,7 +23,11 @@ os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
 def pytest_configure(config):
-    """Workers, and programs that tests start, share one folder: nothing is compiled twice."""
+    """Workers, and programs that tests start, share one folder: nothing is compiled twice.
+
+    Each computes with one thread: there are as many workers as cores.
+    """
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
