@@ -39,13 +39,13 @@ def _weights(runs: Runs, goal: str, who: str, method: str) -> Iterator[Claim]:
     said = ", ".join(f"{name} {w:.2f}" for name, w in a.items())
     if goal == "upper right":
         nearest = a["top"] >= 0.5 and max(a, key=a.__getitem__) == "top"
-        text = f"on the arm's {goal} goal, the nearest source has the largest weight of {method}, half "
-        text += "or more, in the last episode"
+        text = f"on the arm's {goal} goal, the nearest source has the largest weight of {method}, "
+        text += "half or more, in the last episode"
         yield _claim(runs, f"reacher-nearest-{who.lower()}", text, who, said, nearest)
     if goal == "lower left":
         both = a["left"] + a["bottom"]
-        text = f"on the arm's {goal} goal, the sources left and bottom together have 0.75 or more of the "
-        text += f"weight of {method} in the last episode"
+        text = f"on the arm's {goal} goal, the sources left and bottom together have 0.75 or more "
+        text += f"of the weight of {method} in the last episode"
         yield _claim(runs, f"reacher-both-{who.lower()}", text, who, said, both >= 0.75)
 
 
@@ -56,7 +56,8 @@ def _ahead(
     return _claim(
         runs,
         f"reacher-ahead-{rival.lower()}-{goal.replace(' ', '-')}-{who.lower()}",
-        f"on the arm's {goal} goal, {method} is ahead of {called or _NAMES[rival]} over all episodes",
+        f"on the arm's {goal} goal, {method} is ahead of {called or _NAMES[rival]} over all "
+        "episodes",
         who,
         f"{ours.mean():.0f} against {theirs.mean():.0f}",
         ours.mean() > theirs.mean(),
