@@ -41,3 +41,10 @@ def test_the_page_says_how_long_it_took(tmp_path):
         records = [{"panel": "p", "method": "BERS", "returns": [1.0, 2.0]}]
         write_journal(tmp_path / f"trial-{seed:04d}.jsonl", header, records)
     assert "60 seconds a part (30 to 90), 3.0 minutes for 3" in page([tmp_path])
+
+
+def test_parts_of_one_trial_are_one_trial(tmp_path):
+    for part in range(4):
+        records = [{"truth": "1", "trial": part // 2, "method": "BERS", "profit": [1.0, 2.0]}]
+        write_journal(tmp_path / f"trial-{part:04d}.jsonl", {"seed": part}, records)
+    assert "2 trials" in page([tmp_path])
