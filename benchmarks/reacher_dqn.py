@@ -8,46 +8,25 @@ call for each episode; the peers step a Gymnasium environment whose step is comp
 from collections.abc import Callable
 
 import gymnasium
-import jax
 from row import Row
-from training import continued, race
+from training import compiled, continued, race
 
-from bers.learners.dqn import DQNConfig, episode, new_state
-from bers.learners.handed import nothing_handed
+from bers.learners import dqn
+from bers.learners.dqn import DQNConfig
 from bers.problems.reacher import Reacher, ReacherTask
 
 STEPS = Reacher().horizon
-ROUNDS = 10
 _CONFIG = DQNConfig()
 
 
 def rows() -> list[Row]:
     """Two races."""
-    return race(
-        "reacher_dqn",
-        {"ours": ours, "sb3": sb3, "sbx": sbx},
-        learner="DQN",
-        steps=STEPS,
-        rounds=ROUNDS,
-        note=f"{_CONFIG.hidden[0]} and {_CONFIG.hidden[1]} hidden units, batches of "
-        f"{_CONFIG.batch_size}",
-    )
+    return race("reacher_dqn", {"ours": ours, "sb3": sb3, "sbx": sbx}, steps=STEPS, config=_CONFIG)
 
 
 def ours() -> Callable[[], object]:
     """An episode at a call."""
-    task, key = ReacherTask(Reacher()), jax.random.key(0)
-    state = new_state(key, task=task, config=_CONFIG)
-    handed, calls = nothing_handed(task, _CONFIG), 0
-
-    def run() -> int:
-        nonlocal state, calls
-        calls += 1
-        now = jax.random.fold_in(key, calls)
-        state, _ = episode(now, state, handed, None, task=task, config=_CONFIG)
-        return int(state.replay.count)
-
-    return run
+    return compiled(dqn, ReacherTask(Reacher()), _CONFIG)
 
 
 def sb3() -> Callable[[], object]:

@@ -9,49 +9,28 @@ without the penalty on weights that ours has.
 from collections.abc import Callable
 
 import gymnasium
-import jax
 import numpy as np
 from row import Row
-from training import continued, race
+from training import compiled, continued, race
 
 from bers.integrations.gymnasium import OneHotStocks
-from bers.learners.ddpg import DDPGConfig, episode, new_state
-from bers.learners.handed import nothing_handed
+from bers.learners import ddpg
+from bers.learners.ddpg import DDPGConfig
 from bers.problems.supply_chain import SupplyChain
 from bers.problems.supply_task import SupplyTask
 
 STEPS = SupplyChain().horizon
-ROUNDS = 10
 _CONFIG = DDPGConfig()
 
 
 def rows() -> list[Row]:
     """Two races."""
-    return race(
-        "supply_ddpg",
-        {"ours": ours, "sb3": sb3, "sbx": sbx},
-        learner="DDPG",
-        steps=STEPS,
-        rounds=ROUNDS,
-        note=f"{_CONFIG.hidden[0]} and {_CONFIG.hidden[1]} hidden units, batches of "
-        f"{_CONFIG.batch_size}",
-    )
+    return race("supply_ddpg", {"ours": ours, "sb3": sb3, "sbx": sbx}, steps=STEPS, config=_CONFIG)
 
 
 def ours() -> Callable[[], object]:
     """An episode at a call."""
-    task, key = SupplyTask(SupplyChain()), jax.random.key(0)
-    state = new_state(key, task=task, config=_CONFIG)
-    handed, calls = nothing_handed(task, _CONFIG), 0
-
-    def run() -> int:
-        nonlocal state, calls
-        calls += 1
-        now = jax.random.fold_in(key, calls)
-        state, _ = episode(now, state, handed, None, task=task, config=_CONFIG)
-        return int(state.steps)
-
-    return run
+    return compiled(ddpg, SupplyTask(SupplyChain()), _CONFIG)
 
 
 def sb3() -> Callable[[], object]:
@@ -92,5 +71,4 @@ def _peer(make: type, **options: object) -> Callable[[], object]:
         seed=0,
         **options,
     )
-
     return continued(model, STEPS)

@@ -4,30 +4,31 @@ Each runs in a process of its own, with one thread, and they take turns.
 """
 
 from collections.abc import Callable
+from typing import Any
 
-from apart import apart
+import jax
+from apart import Maker, apart
 from one_thread import one_thread
 from row import Row, faster
 from timing import take_turns
+
+from bers.learners.handed import nothing_handed
 
 GOALS = {"sb3": 5.0, "sbx": 1.5}
 """How many times faster ours should be."""
 
 
-def race(
-    name: str,
-    makers: dict[str, Callable[[], Callable[[], object]]],
-    *,
-    learner: str,
-    steps: int,
-    rounds: int,
-    note: str,
-) -> list[Row]:
+ROUNDS = 10
+
+
+def race(name: str, makers: dict[str, Maker], *, steps: int, config: Any) -> list[Row]:
     """Two rows; a maker, of "ours", "sb3" and "sbx", gives a call that trains for `steps`."""
     with one_thread(), apart(name, makers) as turns:
-        seconds = take_turns(name, turns, rounds=rounds)
+        seconds = take_turns(name, turns, rounds=ROUNDS)
     rates = {who: steps / value for who, value in seconds.items()}
+    learner = type(config).__name__.removesuffix("Config")
     called = {"sb3": f"Stable-Baselines3's {learner}", "sbx": f"SBX's {learner}"}
+    first, second = config.hidden
     return [
         faster(
             f"{name}_{peer}",
@@ -36,10 +37,27 @@ def race(
             peer_name=called[peer],
             goal=goal,
             unit="training steps per second",
-            note=f"{note}, one update per step, environment included, one thread.",
+            note=f"{first} and {second} hidden units, batches of {config.batch_size}, one update "
+            "per step, environment included, one thread.",
         )
         for peer, goal in GOALS.items()
     ]
+
+
+def compiled(learner: Any, task: Any, config: Any) -> Callable[[], object]:
+    """Ours, an episode at a call; `learner` is a module with `new_state` and `episode`."""
+    key = jax.random.key(0)
+    state = learner.new_state(key, task=task, config=config)
+    handed, calls = nothing_handed(task, config), 0
+
+    def run() -> object:
+        nonlocal state, calls
+        calls += 1
+        now = jax.random.fold_in(key, calls)
+        state, _ = learner.episode(now, state, handed, None, task=task, config=config)
+        return jax.block_until_ready(state)
+
+    return run
 
 
 def continued(model: object, steps: int) -> Callable[[], object]:

@@ -23,10 +23,9 @@ _STYLES: dict[str, dict[str, Any]] = {
 def agents_tables(folder: Path) -> str:
     """For every task and method: returns over the whole run and in the end, and the weights."""
     runs = read_runs(folder)
-    trials = len(runs.values("trial"))
     lines = [
-        f"{trials} trials. Returns of test episodes: mean over all test points, and over the last "
-        "quarter, each with its standard error. Right weight: mean weight of the source that "
+        f"{runs.trials} trials. Returns of test episodes: mean over all test points, and over the "
+        "last quarter, each with its standard error. Right weight: mean weight of the source that "
         "wants the same; where nobody does, of nobody."
     ]
     for task in runs.values("task"):

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 
 from bers.report.claim_places import place
+from bers.report.curves import Runs
+from bers.report.statistics import interval
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,19 @@ class Claim:
         """As plain values; an infinite end of the interval is None, since JSON has no infinity."""
         pair = self.interval and tuple(end if np.isfinite(end) else None for end in self.interval)
         return asdict(self) | {"interval": pair, "where": self.where}
+
+
+def claim_of(
+    runs: Runs, id: str, text: str, who: str, measured: str, holds: object, values: Any = None
+) -> Claim:
+    """A claim about all trials of a study; where the mean of `values` decides, with its interval.
+
+    >>> runs = Runs(({"trial": 0}, {"trial": 1}), 2, 0, "runs/a")
+    >>> claim_of(runs, "a", "it works", "BERS", "0.9", 0.9 > 0.5).trials
+    2
+    """
+    pair = None if values is None else ends(interval(np.asarray(values), np.mean))
+    return Claim(id, text, who, measured, pair, runs.trials, bool(holds), runs.folder)
 
 
 def _figure(value: float) -> str:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from bers.errors import FileError
-from bers.report.claim import Claim, ends
+from bers.report.claim import Claim, claim_of
 from bers.report.curves import Runs, every_generation, log10_mean, number, read_runs
 from bers.report.reacher_claims import reacher_claims
 from bers.report.static_claims import RIGHT, static_claims
-from bers.report.statistics import interquartile_mean, interval
+from bers.report.statistics import interquartile_mean
 from bers.report.supply_claims import supply_claims
 from bers.report.trust_claims import grunfeld_claims, heads_claims, nobody_claims, trust_claims
 
@@ -44,16 +44,15 @@ def _safety(runs: Runs) -> Iterator[Claim]:
             ours = log10_mean(runs.best(panel=panel, kind=kind, method="BERS"))
             none = log10_mean(runs.best(panel=panel, kind=kind, method="None"))
             more = float((ours - none).mean())
-            yield Claim(
+            yield claim_of(
+                runs,
                 f"safe-{kind.replace(' ', '-')}-{panel.lower()}",
                 f"with only misleading past runs ({kind}), {panel} is at most 0.1 worse than "
                 "without any (mean log10 of the best value over 100 generations)",
                 "BERS",
                 f"{more:+.3f}",
-                ends(interval(ours - none, np.mean)),
-                runs.trials,
                 more <= 0.1,
-                runs.folder,
+                ours - none,
             )
 
 
@@ -61,7 +60,8 @@ def _growth(runs: Runs) -> Iterator[Claim]:
     numbers = runs.values("number")
     needed = [interquartile_mean(runs.evaluations("Rastrigin", number=n)) for n in numbers]
     ratio = needed[-1] / needed[0]
-    yield Claim(
+    yield claim_of(
+        runs,
         "growth",
         f"evaluations until 1.0 on Rastrigin grow by less than 30% from {numbers[0]} to "
         f"{numbers[-1]} past runs, of which one is right",
@@ -69,10 +69,7 @@ def _growth(runs: Runs) -> Iterator[Claim]:
         " / ".join(number(n, "{:.0f}") for n in needed)
         + " evaluations"
         + (f", {ratio - 1:+.0%}" if np.isfinite(ratio) else ""),
-        None,
-        runs.trials,
-        bool(ratio < 1.3),
-        runs.folder,
+        ratio < 1.3,
     )
 
 
@@ -82,29 +79,25 @@ def _paper_metric(runs: Runs) -> Iterator[Claim]:
         weights = every_generation(*runs.weights(panel="Rastrigin", method=method))
         shares[method] = float(weights.mean((0, 1))[2])
     best = max(shares, key=lambda m: shares[m])
-    yield Claim(
+    yield claim_of(
+        runs,
         "favours-sphere-tried",
         "some reading of the paper's settings makes its metric favour Sphere on Rastrigin, over "
         "100 generations",
         "paper",
         f"largest mean weight on Sphere {shares[best]:.2f} ({best}), of {len(shares)} variants",
-        None,
-        runs.trials,
         shares[best] > 0.5,
-        runs.folder,
     )
     rows = np.mean([r["rows"] for r in runs.pick(method="as printed")], axis=0)
     printed = np.array([17693, 6452, 5853])
-    yield Claim(
+    yield claim_of(
+        runs,
         "demonstration-sizes",
         "Differential Evolution as specified needs 17,693, 6,452 and 5,853 evaluations until 0.15 "
         "(within 20%)",
         "paper",
         ", ".join(f"{n:,.0f}" for n in rows),
-        None,
-        runs.trials,
-        bool(np.all(np.abs(rows / printed - 1) < 0.2)),
-        runs.folder,
+        np.all(np.abs(rows / printed - 1) < 0.2),
     )
 
 
@@ -114,16 +107,14 @@ def _latent(runs: Runs) -> Iterator[Claim]:
         means = np.array([r["means"] for r in runs.pick(panel=panel)])[:, -1]
         away = np.linalg.norm(means[:, :3] - means[:, 3:], axis=-1)
         near.append(float(np.mean(np.argmin(away, axis=1) == right)))
-    yield Claim(
+    yield claim_of(
+        runs,
         "latent-converges",
         "with two features, the target's mean ends nearest to that of the right source (share of "
         "trials, worst target)",
         "paper",
         ", ".join(f"{p} {n:.2f}" for p, n in zip(RIGHT, near, strict=True)),
-        None,
-        runs.trials,
         min(near) > 0.5,
-        runs.folder,
     )
 
 

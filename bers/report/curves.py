@@ -25,6 +25,7 @@ class Runs:
 
     records: tuple[dict[str, Any], ...]
     trials: int
+    """Those that ended well; several journals may be parts of one."""
     failed: int
     folder: str
 
@@ -67,8 +68,9 @@ def runs_of(folder: str | os.PathLike[str], journals: Sequence[Journal]) -> Runs
     if not fine:
         raise FileError(f"{folder} holds no finished trials. Run `bers reproduce` first.")
     records = [{**r, "seed": j.header["seed"]} for j in fine for r in j.records]
+    trials = len({r["trial"] for r in records if "trial" in r}) or len(fine)
     name = "/".join(Path(folder).parts[-2:])
-    return Runs(tuple(records), len(fine), len(journals) - len(fine), name)
+    return Runs(tuple(records), trials, len(journals) - len(fine), name)
 
 
 def log10_mean(best: np.ndarray, generations: int = 100) -> np.ndarray:

@@ -112,7 +112,7 @@ def _section(folder: Path, live: bool) -> Section:
         tables=tables,
         pictures=pictures,
         provenance=_provenance(fine),
-        trials=0 if runs is None else len(runs.values("trial")) or len(fine),
+        trials=0 if runs is None else runs.trials,
         failed=len(journals) - len(fine),
         quick=is_quick(folder),
     )

@@ -27,10 +27,9 @@ _EPISODES = (1, 5, 10, 20, 40, 60)
 def reacher_tables(folder: Path) -> str:
     """For every goal and method: returns of test episodes, their mean, and who beats plain DQN."""
     runs = read_runs(folder)
-    trials = len(runs.values("trial"))
     lines = [
-        f"{trials} trials. Returns of test episodes of 500 steps, mean; over all episodes with "
-        "standard error. Better than DQN: probability of improvement of that mean over None."
+        f"{runs.trials} trials. Returns of test episodes of 500 steps, mean; over all episodes "
+        "with standard error. Better than DQN: probability of improvement of that mean over None."
     ]
     for goal in runs.values("panel"):
         last = len(runs.pick(panel=goal)[0]["returns"])

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bers.report.claim import Claim, ends
+from bers.report.claim import Claim, claim_of
 from bers.report.curves import Runs
 from bers.report.reacher import returns
-from bers.report.statistics import interval, probability_of_improvement
+from bers.report.statistics import probability_of_improvement
 
 _OURS, _PAPER = "BERS", "BERS, paper's recipe"
 _NAMES = {"PPR": "policy reuse", "None": "plain DQN", "RLPD": "half-and-half batches"}
@@ -41,19 +41,19 @@ def _weights(runs: Runs, goal: str, who: str, method: str) -> Iterator[Claim]:
         nearest = a["top"] >= 0.5 and max(a, key=a.__getitem__) == "top"
         text = f"on the arm's {goal} goal, the nearest source has the largest weight of {method}, "
         text += "half or more, in the last episode"
-        yield _claim(runs, f"reacher-nearest-{who.lower()}", text, who, said, nearest)
+        yield claim_of(runs, f"reacher-nearest-{who.lower()}", text, who, said, nearest)
     if goal == "lower left":
         both = a["left"] + a["bottom"]
         text = f"on the arm's {goal} goal, the sources left and bottom together have 0.75 or more "
         text += f"of the weight of {method} in the last episode"
-        yield _claim(runs, f"reacher-both-{who.lower()}", text, who, said, both >= 0.75)
+        yield claim_of(runs, f"reacher-both-{who.lower()}", text, who, said, both >= 0.75)
 
 
 def _ahead(
     runs: Runs, goal: str, who: str, method: str, rival: str, called: str | None = None
 ) -> Claim:
     ours, theirs = (returns(runs, goal, name).mean(axis=1) for name in (method, rival))
-    return _claim(
+    return claim_of(
         runs,
         f"reacher-ahead-{rival.lower()}-{goal.replace(' ', '-')}-{who.lower()}",
         f"on the arm's {goal} goal, {method} is ahead of {called or _NAMES[rival]} over all "
@@ -71,12 +71,4 @@ def _improves(runs: Runs, goal: str) -> Claim:
     text = f"on the arm's {goal} goal, {_OURS} is better than plain DQN over all episodes with a "
     text += "probability of improvement of 0.8 or more"
     id = f"reacher-improves-{goal.replace(' ', '-')}"
-    return _claim(runs, id, text, "BERS", f"{found.value:.2f}", found.value >= 0.8)
-
-
-def _claim(
-    runs: Runs, id: str, text: str, who: str, measured: str, holds: object, values: object = None
-) -> Claim:
-    pair = None if values is None else ends(interval(np.asarray(values), np.mean))
-    trials = len(runs.values("trial"))
-    return Claim(id, text, who, measured, pair, trials, bool(holds), runs.folder)
+    return claim_of(runs, id, text, "BERS", f"{found.value:.2f}", found.value >= 0.8)

@@ -17,9 +17,8 @@ _EPISODES = (5, 10, 20, 40, 100, 200)
 def supply_tables(folder: Path) -> str:
     """For every truth and method: test profit after some episodes, and the mean over all."""
     runs = read_runs(folder)
-    trials = len(runs.values("trial"))
     last = max(len(r["profit"]) for r in runs.records if "profit" in r)
-    lines = [f"{trials} trials. Test profit per episode, mean and standard error."]
+    lines = [f"{runs.trials} trials. Test profit per episode, mean and standard error."]
     for truth in runs.values("truth"):
         rows = []
         for method in runs.values("method"):
@@ -56,10 +55,9 @@ def supply_options_tables(folder: Path) -> str:
             row += [f"{curve[:, m - 1].mean():.0f}" for m in times]
             row += [_with_error(curve.mean(axis=1)), _well_placed(runs, truth, method)]
         rows.append(row)
-    trials = len(runs.values("trial"))
     lines = [
-        f"{trials} trials. Test profit per episode, mean and standard error. Right weight: mean "
-        "share of the sources that match the truth.",
+        f"{runs.trials} trials. Test profit per episode, mean and standard error. Right weight: "
+        "mean share of the sources that match the truth.",
         "",
     ]
     return "\n".join([*lines, *table(heads, rows), ""])

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bers.report.claim import Claim, ends
+from bers.report.claim import Claim, claim_of
 from bers.report.curves import Runs
-from bers.report.statistics import interval
 from bers.report.supply_figures import profits
 
 _OURS, _PAPER = "BERS", "BERS, paper's recipe"
@@ -43,14 +42,6 @@ def _over(runs: Runs, truth: str, method: str, episodes: int = _LONG) -> np.ndar
     return profits(runs, truth, method)[:, :episodes].mean(axis=1)
 
 
-def _claim(
-    runs: Runs, id: str, text: str, who: str, measured: str, holds: object, values: object = None
-) -> Claim:
-    pair = None if values is None else ends(interval(np.asarray(values), np.mean))
-    trials = len(runs.values("trial"))
-    return Claim(id, text, who, measured, pair, trials, bool(holds), runs.folder)
-
-
 def _name(truth: str) -> str:
     which = "the target" if truth == "target" else f"scenario {truth}"
     return f"{which} of the supply chain"
@@ -60,7 +51,7 @@ def _near_best_expert(runs: Runs, truth: str, who: str, method: str) -> Claim:
     ours = _over(runs, truth, method)
     best = max(_SINGLE, key=lambda single: _over(runs, truth, single).mean())
     theirs = _over(runs, truth, best)
-    return _claim(
+    return claim_of(
         runs,
         f"supply-best-expert-{truth}-{who.lower()}",
         f"on {_name(truth)}, {method} reaches 95% of the profit over all episodes of the best "
@@ -76,7 +67,7 @@ def _finds_the_source(runs: Runs, truth: str, who: str, method: str) -> Claim:
     a = np.array([r["weights"] for r in runs.pick(truth=truth, method=method)])[:, 2:]
     right = (a.argmax(axis=2) == int(truth) - 1) & (a.max(axis=2) > 0)
     share = float(right.all(axis=1).mean())
-    return _claim(
+    return claim_of(
         runs,
         f"supply-finds-{truth}-{who.lower()}",
         f"on {_name(truth)}, its own source has the largest weight of {method} from episode 3 on, "
@@ -92,7 +83,7 @@ def _surpasses_demonstrations(runs: Runs, truth: str, who: str, method: str) -> 
     level = np.mean([r["sources"][int(truth) - 1] for r in runs.pick(truth=truth)])
     above = np.flatnonzero(curve > level)
     when = f"after {above[0] + 1}" if len(above) else "not yet"
-    return _claim(
+    return claim_of(
         runs,
         f"supply-jump-start-{truth}-{who.lower()}",
         f"on {_name(truth)}, {method} surpasses the mean profit of the demonstrations within 10 "
@@ -107,7 +98,7 @@ def _ahead(
     runs: Runs, truth: str, who: str, method: str, rival: str, episodes: int, when: str
 ) -> Claim:
     ours, theirs = (_over(runs, truth, m, episodes) for m in (method, rival))
-    return _claim(
+    return claim_of(
         runs,
         f"supply-ahead-{rival.lower()}-{truth}-{who.lower()}",
         f"on {_name(truth)}, {method} is ahead of {rival} {when}",
@@ -122,7 +113,7 @@ def _target(runs: Runs, who: str, method: str) -> Iterator[Claim]:
     a = np.array([r["weights"] for r in runs.pick(truth="target", method=method)]).mean(axis=(0, 1))
     said = ", ".join(f"{x:.2f}" for x in a)
     equal = abs(a[0] - a[1]) <= 0.2 and a[2] <= 0.2
-    yield _claim(
+    yield claim_of(
         runs,
         f"supply-equal-weights-{who.lower()}",
         f"on {_name('target')}, {method} weighs scenarios 1 and 2 roughly equally (within 0.2), "
@@ -131,7 +122,7 @@ def _target(runs: Runs, who: str, method: str) -> Iterator[Claim]:
         f"mean weights {said}",
         equal,
     )
-    yield _claim(
+    yield claim_of(
         runs,
         f"supply-both-weights-{who.lower()}",
         f"on {_name('target')}, scenarios 1 and 2 together have at least 0.85 of the weight of "
@@ -147,7 +138,7 @@ def _target(runs: Runs, who: str, method: str) -> Iterator[Claim]:
 def _prioritised(runs: Runs, truths: list[str]) -> Iterator[Claim]:
     for truth in truths:
         makeup = np.array([r["makeup"] for r in runs.pick(truth=truth, method="PER")]).mean(axis=0)
-        yield _claim(
+        yield claim_of(
             runs,
             f"supply-per-early-{truth}",
             f"on {_name(truth)}, batches of PER are at first mostly source data and in the end "
@@ -160,7 +151,7 @@ def _prioritised(runs: Runs, truths: list[str]) -> Iterator[Claim]:
             continue
         early = makeup[:50, 1:].sum(axis=0)
         share = float(early[int(truth) - 1] / early.sum())
-        yield _claim(
+        yield claim_of(
             runs,
             f"supply-per-favours-{truth}",
             f"on {_name(truth)}, PER does not favour the right source (less than 0.45 of the "
@@ -174,7 +165,7 @@ def _prioritised(runs: Runs, truths: list[str]) -> Iterator[Claim]:
 def _well_ahead_of_none(runs: Runs, truth: str) -> Claim:
     ours, none = (_over(runs, truth, method, 40) for method in (_OURS, "None"))
     more = (ours.mean() - none.mean()) / abs(none.mean())
-    return _claim(
+    return claim_of(
         runs,
         f"supply-ahead-of-none-{truth}",
         f"on {_name(truth)}, {_OURS} is ahead of no sources by 25% or more over 40 episodes",
@@ -188,7 +179,7 @@ def _well_ahead_of_none(runs: Runs, truth: str) -> Claim:
 def _never_below_none(runs: Runs, truth: str) -> Claim:
     ours, none = (_over(runs, truth, method) for method in (_OURS, "None"))
     more = (ours.mean() - none.mean()) / abs(none.mean())
-    return _claim(
+    return claim_of(
         runs,
         f"supply-safe-{truth}",
         f"on {_name(truth)}, {_OURS} is at most 5% below no sources over all episodes",

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bers.report.claim import Claim, ends
+from bers.report.claim import Claim, claim_of
 from bers.report.curves import Runs
-from bers.report.statistics import interval
 
 _RULE = "odds"
 _SOON = 5  # generations
@@ -23,16 +22,15 @@ def trust_claims(runs: Runs) -> Iterator[Claim]:
         chosen = runs.pick(target=target, rule=_RULE)
         soon = np.array(chosen[0]["generations"]) >= _SOON
         later = np.array([np.array(r["weights"])[soon, r["right"]].mean() for r in chosen])
-        yield Claim(
+        yield claim_of(
+            runs,
             f"trust-{target.lower()}",
             f"whom to trust is known within the first moments: from generation {_SOON} on, the "
             f"right source for {target} has a mean weight of 0.9 or more",
             "BERS",
             f"mean weight {later.mean():.3f}",
-            ends(interval(later, np.mean)),
-            runs.trials,
-            bool(later.mean() >= 0.9),
-            runs.folder,
+            later.mean() >= 0.9,
+            later,
         )
 
 
@@ -40,15 +38,14 @@ def nobody_claims(runs: Runs) -> Iterator[Claim]:
     """Where no source can help, nobody is trusted."""
     for kind in runs.values("kind"):
         share = np.array([r["nobody"] for r in runs.pick(kind=kind, rule=_RULE)])
-        yield Claim(
+        yield claim_of(
+            runs,
             f"nobody-{kind.replace(' ', '-')}",
             f"with sources that cannot help ({kind}), nobody is trusted: 0.9 or more of the weight",
             "BERS",
             f"mean share of nobody {share.mean():.3f}, least {share.min():.3f}",
-            ends(interval(share, np.mean)),
-            runs.trials,
-            bool(share.mean() >= 0.9),
-            runs.folder,
+            share.mean() >= 0.9,
+            share,
         )
 
 
@@ -57,30 +54,26 @@ def grunfeld_claims(runs: Runs) -> Iterator[Claim]:
     for years in runs.values("years"):
         chosen = runs.pick(years=years, rule=_RULE)
         won = sum(r["error"] < r["equal"] for r in chosen)
-        yield Claim(
+        yield claim_of(
+            runs,
             f"grunfeld-{years.replace(' ', '-')}",
             f"of eleven real firms ({years} years seen), 8 or more are predicted better by the "
             "ranked others than by all others alike",
             "BERS",
             f"{won} of {len(chosen)}",
-            None,
-            runs.trials,
             won >= 8,
-            runs.folder,
         )
 
 
 def heads_claims(runs: Runs) -> Iterator[Claim]:
     """What each demonstrator wanted is learned."""
     r2 = np.array([r["r2"] for r in runs.pick(kind="source", setting=_SETTING)])
-    yield Claim(
+    yield claim_of(
+        runs,
         "heads-explain",
         "by default, every source's head explains 98% or more of the labels of rows that it has "
         "not seen, in every trial",
         "BERS",
         f"least {r2.min():.3f}, mean {r2.mean():.3f}",
-        None,
-        runs.trials,
-        bool(r2.min() >= 0.98),
-        runs.folder,
+        r2.min() >= 0.98,
     )
