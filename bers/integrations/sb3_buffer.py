@@ -63,6 +63,7 @@ class BersReplayBuffer(ReplayBuffer):
         self.sources = Sources(sources)
         self.guide: BatchGuide | None = None
         self.chunk: int | None = None
+        self.imitation: Any = None
         self.added = 0
         self.drawn = np.zeros(len(self.sources) + 1, np.int64)
         self.pool = None
@@ -120,6 +121,14 @@ class BersReplayBuffer(ReplayBuffer):
         if size < batch_size:  # several gradient steps: each gets its own share
             both = [_map(partial(np.take, indices=_places(foreign), axis=0), part) for part in both]
         return self._handed(both, env)
+
+    def shown(self, rows: Int[np.ndarray, " n"], env: Any = None) -> tuple[Any, torch.Tensor]:
+        """Observations and actions at some rows of the sources, as the learner's networks see
+        them."""
+        assert self.pool is not None
+        take, move = partial(np.take, indices=rows, axis=0), partial(self.to_torch, copy=False)
+        seen = self._normalize_obs(_map(take, self.pool.observations), env)
+        return _map(move, seen), move(take(self.pool.actions))
 
     def since(self, added: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What came in after the first `added` rows and is still here.
@@ -196,7 +205,7 @@ class BersReplayBuffer(ReplayBuffer):
         return kind(*(_map(move, field) for field in fields))  # pyright: ignore
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "pool": None, "guide": None}
+        return {**self.__dict__, "pool": None, "guide": None, "imitation": None}
 
 
 class BersDictReplayBuffer(BersReplayBuffer, DictReplayBuffer):

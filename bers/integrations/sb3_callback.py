@@ -27,6 +27,7 @@ from bers.data.transitions import Inputs
 from bers.data.trim import Trim
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3_buffer import BersReplayBuffer
+from bers.integrations.sb3_imitation import imitation
 from bers.integrations.sb3_sources import flat, in_space
 from bers.learners.base import Experience
 from bers.model.config import ModelConfig
@@ -37,7 +38,8 @@ from bers.sealed import read_sealed, write_sealed
 
 _FORMAT = "bers-sb3-1"
 _OVER = 1e-3  # a chance that is no longer worth the work
-_FADED, _BY = 0.01, 0.45  # the default chance is 1% when 45% of the steps are done, as in the paper
+_FADED = 0.05  # the default chance, when all steps are done
+_CLONE = 3.0
 _MANY_INPUTS = 2000
 _POOR = 0.5
 
@@ -49,9 +51,10 @@ class BersCallback(BaseCallback):
     environment's units, choices one-hot) and next observations; by default these and all products
     of an observation's with an action's entries. The reward should be close to additive in it.
     every: steps between two looks. schedule: p_m, where m counts looks; by default a power that
-    has come down to 1% when 45% of the steps are done. rule: how to weigh. relabel: replace the
+    has come down to 5% when all steps are done. rule: how to weigh. relabel: replace the
     rewards of sources by what the target's head expects there, less `pessimism` of its standard
-    deviations. mix: "row" or "batch". batches, subset: training and rows per look. remember: rows
+    deviations. mix: "row" or "batch". clone: how far the policy is also pulled towards what the
+    sources did, with chance p_m at each of its steps; 0 if they did not know how. batches, subset: training and rows per look. remember: rows
     of the target that the model keeps. trimmed: share of rows of least and greatest reward that
     the model is not shown. model: fitted before on the same rows. config: the model's settings.
     """
@@ -66,6 +69,7 @@ class BersCallback(BaseCallback):
         relabel: bool = True,
         pessimism: float = 0.0,
         mix: Mix = "row",
+        clone: float | None = None,
         batches: int = 20,
         subset: int | None = 1000,
         remember: int = 10_000,
@@ -83,7 +87,9 @@ class BersCallback(BaseCallback):
         self.handing = HandConfig(mix=mix, relabel=relabel, pessimism=pessimism)
         if not 0 <= trimmed < 0.5:
             raise ConfigError(f"BersCallback(trimmed=...) must be in [0, 0.5); got {trimmed}.")
-        self.trimmed, self._fitted = trimmed, model
+        if clone is not None and not 0 <= clone < np.inf:
+            raise ConfigError(f"BersCallback(clone=...) must be 0 or more; got {clone}.")
+        self.trimmed, self.clone, self._fitted = trimmed, clone, model
         self._settings = {
             "rule": rule,
             "batches": batches,
@@ -136,7 +142,16 @@ class BersCallback(BaseCallback):
         if self.reuse is None:
             self._begin(buffer)
         self._tell(buffer)
+        if buffer.imitation is not None:  # of a run that was broken off
+            buffer.imitation.stop()
+        buffer.imitation = imitation(self.model, buffer, self.clone, usual=_CLONE)
         self.seconds += time.perf_counter() - started
+
+    def _on_training_end(self) -> None:
+        buffer = self._buffer()
+        if buffer.imitation is not None:
+            self.seconds += buffer.imitation.seconds
+            buffer.imitation = buffer.imitation.stop()
 
     def _on_step(self) -> bool:
         if self.num_timesteps - self._looked >= self.every and self._open:
@@ -204,7 +219,7 @@ class BersCallback(BaseCallback):
     def _schedule(self) -> Schedule:
         if self.schedule is not None:
             return self.schedule
-        looks = max(1.0, _BY * self.model._total_timesteps / self.every)
+        looks = max(1.0, self.model._total_timesteps / self.every)
         return Power(_FADED ** (1 / looks))
 
     def _rows(self, buffer: BersReplayBuffer, source: Demonstrations) -> Demonstrations:

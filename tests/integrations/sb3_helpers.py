@@ -46,8 +46,10 @@ class Line(gymnasium.Env):
         return place
 
 
-def demonstrator(goal: float, *, episodes: int = 15, name: str | None = None, **how: Any):
-    """Random actions, with the rewards of somebody who wanted to be at `goal`."""
+def demonstrator(
+    goal: float, *, episodes: int = 15, name: str | None = None, skilled: bool = False, **how: Any
+):
+    """Random actions, with the rewards of somebody who wanted to be at `goal`; or skilled ones."""
     env, rows = Line(goal, **how), []
     rng = np.random.default_rng([int(10 * goal) % 97, 5])
     for episode in range(episodes):
@@ -56,6 +58,9 @@ def demonstrator(goal: float, *, episodes: int = 15, name: str | None = None, **
         while not done:
             low = how.get("kind", "box") == "box"
             action: Any = rng.uniform(-2, 4, 1).astype(np.float32) if low else int(rng.integers(3))
+            if skilled:
+                push = np.clip(1 + 5 * (goal - env.x), *((-2, 4) if low else (0, 2)))
+                action = np.array([push], np.float32) if low else int(np.rint(push))
             later, reward, ended, done, _ = env.step(action)
             rows.append((_flat(seen), action, reward, _flat(later), ended, done))
             seen = later
