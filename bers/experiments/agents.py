@@ -5,6 +5,7 @@ returns of test episodes while the agent learns, and the weights.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,13 +34,15 @@ class Task:
     make: Callable[[], gymnasium.Env]
     sources: Callable[[int], list[Demonstrations]]
     """By the trial's number."""
-    right: int | None
-    """The source that wants the same; None: nobody does."""
+    right: tuple[int, ...]
+    """The sources that want the same, or parts of it, the best first; empty: nobody does."""
     steps: int
     settings: dict[str, Any]
     inputs: Any = None
     scale: float = 1.0
     """Of the rewards; returns are told without it."""
+    noise: float = 0.0
+    """Standard deviation of what is added to actions in [-1, 1]: TD3 itself does not explore."""
 
 
 def trial(config: "AgentsConfig", seed: int) -> Iterator[dict[str, Any]]:
@@ -62,6 +65,7 @@ def learn(
     """One agent."""
     import stable_baselines3
     from stable_baselines3.common.callbacks import BaseCallback
+    from stable_baselines3.common.noise import NormalActionNoise
 
     from bers.integrations.sb3 import BersCallback, BersReplayBuffer
 
@@ -71,8 +75,13 @@ def learn(
         reuse["replay_buffer_class"] = BersReplayBuffer
         reuse["replay_buffer_kwargs"] = {"sources": sources}
         trust = BersCallback(inputs=task.inputs, rule=rule, config=config.model)
+    env = task.make()
+    if task.noise:
+        wide = np.full(env.action_space.shape or (), task.noise)
+        reuse["action_noise"] = NormalActionNoise(np.zeros_like(wide), wide)
+    settings = deepcopy(task.settings)  # some learners write into them
     agent = getattr(stable_baselines3, task.learner)(
-        "MlpPolicy", task.make(), seed=seed, **task.settings, **reuse
+        "MlpPolicy", env, seed=seed, **settings, **reuse
     )
     tests, returns, weights = task.make(), [], []
     every = task.steps // config.points
@@ -99,7 +108,7 @@ def learn(
 
 
 def _rules(task: Task) -> dict[str, str | None]:
-    single = {} if task.right is None else {"right source alone": f"single:{task.right}"}
+    single = {"best source alone": f"single:{task.right[0]}"} if task.right else {}
     return {"BERS": "odds", **single, "equal": "equal", "None": None}
 
 
@@ -225,29 +234,37 @@ def _shown(number: int) -> list[Demonstrations]:
 
 
 _NET = {"policy_kwargs": {"net_arch": [64, 64]}}
-_LARGE = {"policy_kwargs": {"net_arch": [300, 300]}, "gamma": 0.96, "learning_starts": 200}
-_SUPPLY = Task("SAC", _supply, _shown, None, 8000, _LARGE, _trucks, _SCALE)
+_SUPPLY = Task(
+    "TD3", _supply, _shown, (0, 1), 5000,
+    {
+        "policy_kwargs": {"net_arch": [128, 128]}, "gamma": 0.96, "learning_starts": 200,
+        "batch_size": 128, "learning_rate": 1e-3,
+    },
+    _trucks, _SCALE, noise=0.2,
+)  # fmt: skip
 
 TASKS: dict[str, Task] = {
     "pendulum, SAC": Task(
         "SAC", partial(_pendulum, "stand"),
-        partial(_swinging, goals=("stand", "hang", "turn right")), 0, 5000,
+        partial(_swinging, goals=("stand", "hang", "turn right")), (0,), 5000,
         {"learning_rate": 1e-3, **_NET},
     ),
     "pendulum, SAC, all mislead": Task(
         "SAC", partial(_pendulum, "turn left"),
-        partial(_swinging, goals=("stand", "hang", "turn right")), None, 2000,
+        partial(_swinging, goals=("stand", "hang", "turn right")), (), 2000,
         {"learning_rate": 1e-3, **_NET},
     ),
     "cart, DQN": Task(
-        "DQN", partial(_cart, 0.8), partial(_balancing, places=(-0.8, 0.0, 0.8)), 2, 10_000,
+        "DQN", partial(_cart, 0.8), partial(_balancing, places=(-0.8, 0.0, 0.8)), (2,), 10_000,
         {
             "learning_rate": 1e-3, "learning_starts": 500, "train_freq": 2, "gamma": 0.98,
             "target_update_interval": 250, "exploration_fraction": 0.3, **_NET,
         },
     ),
-    "supply chain, SAC": _SUPPLY,
-    "supply chain, TD3": replace(_SUPPLY, learner="TD3"),
+    "supply chain, SAC": replace(
+        _SUPPLY, learner="SAC", settings={"ent_coef": "auto_0.01", **_SUPPLY.settings}, noise=0.0
+    ),
+    "supply chain, TD3": _SUPPLY,
 }  # fmt: skip
 PARTS = len(TASKS)
 

@@ -52,7 +52,8 @@ def trial(config: ReacherMapConfig, seed: int) -> Iterator[dict[str, Any]]:
         for rule in RULES:
             weights[rule].append(weigh(known, rule).round(3).tolist())
     places = [[round(float(v), 4) for v in goal] for goal in goals]
-    yield {"goals": places, "wants": SOURCES, "weights_at": weights}
+    wants = [list(place) for place in SOURCES.values()]
+    yield {"goals": places, "names": list(SOURCES), "wants": wants, "weights_at": weights}
 
 
 def spread(count: int, reach: float) -> np.ndarray:

@@ -54,9 +54,10 @@ class BersCallback(BaseCallback):
     has come down to 5% when all steps are done. rule: how to weigh. relabel: replace the
     rewards of sources by what the target's head expects there, less `pessimism` of its standard
     deviations. mix: "row" or "batch". clone: how far the policy is also pulled towards what the
-    sources did, with chance p_m at each of its steps; 0 if they did not know how. batches, subset: training and rows per look. remember: rows
-    of the target that the model keeps. trimmed: share of rows of least and greatest reward that
-    the model is not shown. model: fitted before on the same rows. config: the model's settings.
+    sources did, with chance p_m at each of its steps; 0 if they did not know how. batches, subset:
+    training and rows per look. remember: rows of the target that the model keeps. trimmed: share of
+    rows of least and greatest reward that the model is not shown. model: fitted before on the same
+    rows. config: the model's settings.
     """
 
     def __init__(

@@ -61,7 +61,9 @@ class Imitation:
             worth = self.learner.critic(seen, did)
             size = (worth[0] if isinstance(worth, tuple) else worth).abs().mean()
         # its slope is twice the distance, also where the actor's last tanh is flat
-        far = binary_cross_entropy_with_logits(2 * self._bare(seen), (1 + did) / 2, reduction="none")
+        far = binary_cross_entropy_with_logits(
+            2 * self._bare(seen), (1 + did) / 2, reduction="none"
+        )
         return 2 * size * far.mean(dim=1)
 
     def _bare(self, seen: Any) -> torch.Tensor:
@@ -82,7 +84,7 @@ class Imitation:
 def imitation(
     learner: Any, buffer: BersReplayBuffer, weight: float | None, *, usual: float
 ) -> Imitation | None:
-    """Pull a learner's policy; by `usual` where its library allows it, if no weight is asked for."""
+    """Pull a learner's policy; if no weight is asked for, by `usual` where its library allows."""
     if weight == 0:
         return None
     if _acts(learner) or isinstance(getattr(learner, "q_net", None), torch.nn.Module):

@@ -14,7 +14,7 @@ from bers.report.statistics import standard_error
 
 _STYLES: dict[str, dict[str, Any]] = {
     "BERS": {"color": "black", "lw": 2.2, "zorder": 5},
-    "right source alone": {"color": "#0072B2", "lw": 1.3},
+    "best source alone": {"color": "#0072B2", "lw": 1.3},
     "equal": {"color": "#E69F00", "lw": 1.3},
     "None": {"color": "0.55", "lw": 1.5, "ls": ":"},
 }
@@ -25,13 +25,13 @@ def agents_tables(folder: Path) -> str:
     runs = read_runs(folder)
     lines = [
         f"{runs.trials} trials. Returns of test episodes: mean over all test points, and over the "
-        "last quarter, each with its standard error. Right weight: mean weight of the source that "
-        "wants the same; where nobody does, of nobody."
+        "last quarter, each with its standard error. Right weight: mean weight of the sources "
+        "that want the same or parts of it; where nobody does, of nobody."
     ]
     for task in runs.values("task"):
         rows = []
         for method in _methods(runs, task):
-            curves = _returns(runs, task, method)
+            curves = returns(runs, task, method)
             last = curves[:, -(curves.shape[1] // 4 or 1) :].mean(axis=1)
             share = _well_placed(runs, task, method)
             rows.append([method, _told(curves.mean(axis=1)), _told(last), share])
@@ -51,7 +51,7 @@ def draw_agents(folder: Path, picture: Path) -> None:
     shown: dict[str, Any] = {}
     for ax, task in zip(axes, tasks, strict=True):
         for method in _methods(runs, task):
-            curves, style = _returns(runs, task, method), _STYLES[method]
+            curves, style = returns(runs, task, method), _STYLES[method]
             at, mean = np.array(runs.pick(task=task, method=method)[0]["at"]), curves.mean(axis=0)
             (shown[method],) = ax.plot(at, mean, **style)
             if len(curves) > 1:
@@ -72,7 +72,8 @@ def _methods(runs: Runs, task: str) -> list[str]:
     return list(dict.fromkeys(r["method"] for r in runs.pick(task=task)))
 
 
-def _returns(runs: Runs, task: str, method: str) -> np.ndarray:
+def returns(runs: Runs, task: str, method: str) -> np.ndarray:
+    """One row a trial, one column a test point."""
     return np.array([r["returns"] for r in runs.pick(task=task, method=method)])
 
 
@@ -80,9 +81,13 @@ def _well_placed(runs: Runs, task: str, method: str) -> str:
     records = runs.pick(task=task, method=method)
     if not records[0]["weights"]:
         return ""
-    right = records[0]["right"]
-    a = np.array([r["weights"] for r in records])
-    return f"{a[:, :, -1 if right is None else right].mean():.2f}"
+    return f"{right_weights(records).mean():.2f}"
+
+
+def right_weights(records: list[dict[str, Any]]) -> np.ndarray:
+    """Of each trial: the mean weight, from the second test point on, of those it should go to."""
+    right = records[0]["right"] or [-1]
+    return np.array([r["weights"] for r in records])[:, 1:, right].sum(axis=2).mean(axis=1)
 
 
 def _told(values: np.ndarray) -> str:

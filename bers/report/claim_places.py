@@ -31,6 +31,8 @@ _OURS = {
     "growth": "docs/static.md",
     "supply": "docs/supply.md",
     "reacher": "docs/reacher.md",
+    "agents": "docs/sb3.md",
+    "tuning": "docs/optuna.md",
     "trust": "docs/weights.md",
     "nobody": "docs/robustness.md",
     "grunfeld": "docs/weights.md",

@@ -15,6 +15,7 @@ from bers.report.reacher_claims import reacher_claims
 from bers.report.static_claims import RIGHT, static_claims
 from bers.report.statistics import interquartile_mean
 from bers.report.supply_claims import supply_claims
+from bers.report.tool_claims import agents_claims, tuning_claims
 from bers.report.trust_claims import grunfeld_claims, heads_claims, nobody_claims, trust_claims
 
 
@@ -126,6 +127,8 @@ _CHECKS: dict[str, Callable[[Runs], Iterator[Claim]]] = {
     "growth": _growth,
     "supply": supply_claims,
     "reacher": reacher_claims,
+    "agents": agents_claims,
+    "tuning": tuning_claims,
     "trust": trust_claims,
     "nobody": nobody_claims,
     "grunfeld": grunfeld_claims,

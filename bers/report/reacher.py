@@ -93,13 +93,13 @@ def draw_map(folder: Path, picture: Path) -> None:
         for goal, shares in zip(record["goals"], weights, strict=True):
             ax.add_patch(Circle(goal, 0.0088, fc="white", ec="0.6", lw=0.8, zorder=2))
             start = 90.0
-            for name, share in zip(record["wants"], shares, strict=True):
+            for name, share in zip(record["names"], shares, strict=True):
                 end = start + 360.0 * share
                 if share > 0.005:
                     wedge = Wedge(goal, 0.0088, start, end, fc=_COLOURS[name], lw=0, zorder=3)
                     ax.add_patch(wedge)
                 start = end
-        for name, place in record["wants"].items():
+        for name, place in zip(record["names"], record["wants"], strict=True):
             ax.plot(*place, "*", ms=17, color=_COLOURS[name], mec="white", mew=1.2, zorder=5)
         ax.add_patch(Circle((0, 0), 0.21, fill=False, ec="0.8", ls=(0, (4, 4))))
         ax.set(xlim=(-0.23, 0.23), ylim=(-0.23, 0.23), aspect="equal")
@@ -107,7 +107,7 @@ def draw_map(folder: Path, picture: Path) -> None:
         ax.set_title(titles.get(rule, rule), fontsize=12)
     handles = [
         axes[0].plot([], [], "*", ms=12, color=_COLOURS[name], label=f"wants {name}")[0]
-        for name in record["wants"]
+        for name in record["names"]
     ]
     handles.append(axes[0].plot([], [], "o", ms=9, mfc="white", mec="0.6", label="nobody")[0])
     figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False)

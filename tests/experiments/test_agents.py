@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
 
 def test_every_method_has_a_record(folder):
     found = read_runs(folder)
-    assert found.values("method") == ["BERS", "right source alone", "equal", "None"]
+    assert found.values("method") == ["BERS", "best source alone", "equal", "None"]
     for record in found.records:
         assert record["at"] == [200, 400, 600]
         assert np.isfinite(record["returns"]).all()

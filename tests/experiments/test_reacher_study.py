@@ -79,10 +79,15 @@ def test_a_map_of_whom_to_trust(tmp_path):
     config = reacher_map.ReacherMapConfig(goals=12, shown=TINY)
     run(Experiment("reacher-map", config, reacher_map.trial), [0], tmp_path, backend="here")
     (record,) = read_runs(tmp_path).records
-    assert {name: tuple(place) for name, place in record["wants"].items()} == SOURCES
+    assert record["names"] == list(SOURCES)  # in the order of the weights
+    assert [tuple(place) for place in record["wants"]] == list(SOURCES.values())
     goals, odds = np.array(record["goals"]), np.array(record["weights_at"]["odds"])
     assert (np.linalg.norm(goals, axis=1) <= Reacher().reach).all()
     assert odds.shape == (12, 4)
+    far = np.linalg.norm(goals, axis=1) > 0.1
+    away = np.linalg.norm(goals[:, None] - np.array(record["wants"]), axis=2)
+    nearest = odds.argmax(axis=1) == away.argmin(axis=1)
+    assert nearest[far].mean() >= 0.75
     must = np.array(record["weights_at"]["shape"])
     np.testing.assert_allclose(must.sum(axis=1), 1, atol=2e-3)
     assert ((odds.sum(axis=1) >= -1e-9) & (odds.sum(axis=1) <= 1 + 2e-3)).all()

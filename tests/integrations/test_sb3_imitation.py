@@ -15,7 +15,10 @@ from bers.reuse.batches import BatchGuide
 def learner(kind, source, **how):
     small = {"policy_kwargs": {"net_arch": [32]}, "learning_starts": 20, "batch_size": 16}
     env = Line(1.0, kind="discrete" if kind is DQN else "box")
-    buffer = {"replay_buffer_class": BersReplayBuffer, "replay_buffer_kwargs": {"sources": [source]}}
+    buffer = {
+        "replay_buffer_class": BersReplayBuffer,
+        "replay_buffer_kwargs": {"sources": [source]},
+    }
     return kind("MlpPolicy", env, seed=0, **small, **buffer, **how)
 
 
@@ -64,7 +67,9 @@ def test_what_is_added_to_the_gradient():
     buffer.follow(guide)
     imitation = Imitation(model, buffer, 2.0)
     used = np.resize(rows, 64)
-    seen, did = (torch.as_tensor(part[used]) for part in (buffer.pool.observations, buffer.pool.actions))
+    seen, did = (
+        torch.as_tensor(part[used]) for part in (buffer.pool.observations, buffer.pool.actions)
+    )
     last = model.actor.mu[-2]
 
     def distance():
@@ -117,7 +122,10 @@ def test_who_cannot_be_pulled_is_refused():
         BersCallback(clone=-1)
     sbx = pytest.importorskip("sbx")
     source = demonstrator(1.0)
-    buffer = {"replay_buffer_class": BersReplayBuffer, "replay_buffer_kwargs": {"sources": [source]}}
+    buffer = {
+        "replay_buffer_class": BersReplayBuffer,
+        "replay_buffer_kwargs": {"sources": [source]},
+    }
     model = sbx.SAC("MlpPolicy", Line(1.0), seed=0, learning_starts=20, batch_size=16, **buffer)
     with pytest.raises(ConfigError, match=r"Pass BersCallback\(clone=0\)"):
         model.learn(40, callback=callback(clone=1.0))
