@@ -9,6 +9,7 @@ import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -249,3 +250,27 @@ def test_the_page_of_the_supply_chain_shows_the_stored_results():
         assert (ROOT / "docs" / f"supply-{picture}").read_bytes() == drawn
     every = [claim for claim in claims(stored) if claim.id.startswith("supply-")]
     assert all(claim.trials >= 5 for claim in every)
+
+
+def test_the_page_of_the_reacher_shows_the_stored_results():
+    from bers.report.claims import claims
+    from bers.report.curves import read_runs
+    from bers.report.reacher import reacher_tables
+
+    stored, page = ROOT / "reproductions", (ROOT / "docs" / "reacher.md").read_text()
+    tables = reacher_tables(stored / "reacher")
+    assert tables == (stored / "reacher" / "tables.md").read_text()
+    assert tables.strip() in page
+    for study, picture in (("reacher", "reacher.png"), ("reacher-map", "map.png")):
+        kept = stored / study / picture
+        assert (ROOT / "docs" / picture).read_bytes() == kept.read_bytes()
+    every = [claim for claim in claims(stored) if claim.id.startswith("reacher-")]
+    assert all(claim.trials >= 5 for claim in every)
+    assert not any(claim.holds for claim in every if claim.said_by == "paper")
+    assert all(claim.holds for claim in every if claim.said_by == "BERS")
+    (record,) = read_runs(stored / "reacher-map").records
+    odds = np.array(record["weights_at"]["odds"])
+    assert odds.shape == (100, 4)
+    assert (odds.sum(axis=1) > 0.99).all()  # nobody has no share
+    away = np.linalg.norm(np.array(record["goals"])[:, None] - np.array(record["wants"]), axis=2)
+    assert (odds.argmax(axis=1) == away.argmin(axis=1)).mean() > 0.9

@@ -5,10 +5,11 @@ mean over training of the returns of test episodes.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from bers.report.claim import Claim, claim_of
+from bers.report.claim import Claim, claim_of, ends
 from bers.report.curves import Runs
 from bers.report.reacher import returns
 from bers.report.statistics import probability_of_improvement
@@ -71,4 +72,5 @@ def _improves(runs: Runs, goal: str) -> Claim:
     text = f"on the arm's {goal} goal, {_OURS} is better than plain DQN over all episodes with a "
     text += "probability of improvement of 0.8 or more"
     id = f"reacher-improves-{goal.replace(' ', '-')}"
-    return claim_of(runs, id, text, "BERS", f"{found.value:.2f}", found.value >= 0.8)
+    claim = claim_of(runs, id, text, "BERS", f"{found.value:.2f}", found.value >= 0.8)
+    return replace(claim, interval=ends(found[1:]))

@@ -100,7 +100,7 @@ def _curves(runs: Runs, curve: Curve) -> Group:
     charts = []
     for place in places(runs):
         lines: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
-        x = np.zeros(0)
+        x, at = np.zeros(0), []
         for number, method in enumerate(methods):
             found = matching(runs, place, method, curve.field)
             if not found:
@@ -112,8 +112,9 @@ def _curves(runs: Runs, curve: Curve) -> Group:
             for statistic in STATISTICS:
                 lines[statistic].append(_banded(method, number, values, statistic, curve.log))
         if lines["mean"]:
+            across = curve.x_label if at or curve.field != "returns" else "episode"
             chart = Chart(
-                place_name(place) or "all", x, lines, curve.x_label, curve.y_label, log=curve.log,
+                place_name(place) or "all", x, lines, across, curve.y_label, log=curve.log,
                 levels=_levels(runs, place),
             )  # fmt: skip
             charts.append(chart)
