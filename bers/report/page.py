@@ -25,6 +25,7 @@ from bers.report.curves import Runs, runs_of
 from bers.report.figures import is_quick
 from bers.report.latent_view import draw_frames
 from bers.report.markdown import to_html
+from bers.report.network_view import COSTS, networks
 from bers.report.svg import draw
 from bers.report.views import STATISTICS, groups, has
 
@@ -57,6 +58,7 @@ class Section:
     charts: list[Shown] = field(default_factory=list)
     frames: list[tuple[str, Markup]] = field(default_factory=list)
     frame_names: list[str] = field(default_factory=list)
+    networks: list[tuple[str, Markup]] = field(default_factory=list)
     tables: Markup | str = ""
     pictures: list[tuple[str, str]] = field(default_factory=list)
     provenance: dict[str, str] = field(default_factory=dict)
@@ -88,6 +90,7 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
         script=Markup(script),
         script_hash=_hash(script),
         colours=COLOURS,
+        costs=COSTS,
         live=live,
     )
 
@@ -109,6 +112,7 @@ def _section(folder: Path, live: bool) -> Section:
         charts=[] if runs is None else _charts(runs),
         frames=[] if runs is None else _latent(runs),
         frame_names=list(_HEADS),
+        networks=[] if runs is None else [(n, Markup(svg)) for n, svg in networks(runs.records)],
         tables=tables,
         pictures=pictures,
         provenance=_provenance(fine),

@@ -10,6 +10,7 @@ from typing import Any
 from bers.report.agents import agents_tables, draw_agents
 from bers.report.curves import read_runs
 from bers.report.figures import draw_calibration, draw_trust
+from bers.report.network_view import flows_tables
 from bers.report.reacher import draw_map, draw_reacher, reacher_tables
 from bers.report.static import (
     growth_tables,
@@ -37,6 +38,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     "paper-metric": paper_metric_tables,
     "supply": supply_tables,
     "supply-options": supply_options_tables,
+    "supply-flows": flows_tables,
     "reacher": reacher_tables,
     "agents": agents_tables,
     "tuning": tuning_tables,

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 
 from bers.control.inputs import with_products
-from bers.experiments import control, supply, supply_demonstrations, supply_options
+from bers.experiments import (
+    control,
+    supply,
+    supply_demonstrations,
+    supply_flows,
+    supply_options,
+)
 from bers.experiments.runner import Experiment, run
 from bers.experiments.supply import METHODS, TRUTHS, SupplyConfig, trial
 from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
+from bers.problems.supply_chain import SupplyChain
 from bers.report.curves import read_runs
 from bers.report.studies import DRAWN
 from bers.report.supply import supply_options_tables, supply_tables
@@ -103,6 +110,25 @@ def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
     made = supply_options_tables(tmp_path / "o")
     assert "| None |" in made
     assert "target: after 1 | mean of 2 | right weight |" in made
+
+
+def test_flows_add_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(control.tempfile, "gettempdir", lambda: str(tmp_path))
+    quick = replace_model(supply.WEIGHTED["BERS"], batches=40)
+    monkeypatch.setitem(supply.WEIGHTED, "BERS", quick)
+    config = supply_flows.FlowsConfig(episodes=1, tests=2, shown=SMALL.shown)
+    ours, none = supply_flows.trial(config, seed=3)
+    assert (ours["method"], none["method"], ours["truth"]) == ("BERS", "None", "target")
+    network = SupplyChain("target")
+    for record in (ours, none):
+        flows = np.array(record["flows"])
+        assert flows.shape == (7, 7)
+        assert (flows >= 0).all()
+        assert (np.diag(flows) == 0).all()
+        assert (flows[:, 0] == 0).all()  # nothing goes back to the factory
+        assert flows[0].sum() <= network.max_production  # no more leaves it than was made
+        np.testing.assert_allclose(record["truck_cost"], network.truck_cost)
+        assert np.isfinite(record["earned"])
 
 
 def test_the_options_named_are_ours_with_one_thing_changed():
