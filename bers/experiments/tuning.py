@@ -1,7 +1,7 @@
 """Earlier studies for tuning: how many trials do they save, and what do misleading ones cost?
 
 Enters: settings and a seed. Leaves: records of plain TPE, of BERS, of WS-CMA-ES and of TPE with the
-best points enqueued by hand, for every problem of three families of tuning problems. The earlier
+best points enqueued by hand, for every problem of five families of tuning problems. The earlier
 studies are those of the family's other problems; in the misleading kinds they are turned (their
 worst trials look best) or mirrored (their good points lie at the other end of every range).
 """
@@ -28,9 +28,9 @@ class TuningConfig:
     earlier: int = 50
     """Trials of an earlier study."""
     trials: int = 50
-    """Of plain TPE, whose last value is the goal of all others; and with misleading studies."""
+    """After which TPE's value is the goal of all; and with misleading studies."""
     more: int = 60
-    """Of all others, so that a goal can be reached late."""
+    """Of all methods with related studies, so that a goal can be reached late."""
 
 
 def trial(config: TuningConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -44,7 +44,7 @@ def trial(config: TuningConfig, seed: int) -> Iterator[dict[str, Any]]:
     }
     for target in problems:
         others = {key: study for key, study in past.items() if key != target.name}
-        about = {"number": number, "panel": name, "target": target.name}
+        about = {"number": number, "panel": name, "target": target.name, "budget": config.trials}
         for kind, method, study in _runs(target, others, config, number):
             yield about | {
                 "kind": kind,
@@ -60,7 +60,7 @@ def _runs(
 ) -> Iterator[tuple[str, str, Any]]:
     from bers.integrations.optuna import BersSampler
 
-    yield "related", "TPE", searched(target, _tpe(seed), config.trials)
+    yield "related", "TPE", searched(target, _tpe(seed), config.more)
     yield "related", "BERS", searched(target, BersSampler(others, seed=seed), config.more)
     points = [study.best_params for study in others.values()]
     yield "related", "TPE, best enqueued", searched(target, _tpe(seed), config.more, points)

@@ -61,7 +61,7 @@ def tuning_claims(runs: Runs) -> Iterator[Claim]:
         value, pair = share(runs, panel, _OURS)
         yield Claim(
             f"tuning-saved-{short}",
-            f"tuning, {panel}: with earlier studies, TPE's last value takes {_SHARE:.0%} of "
+            f"tuning, {panel}: with earlier studies, TPE's usual value takes {_SHARE:.0%} of "
             "TPE's trials or fewer",
             _OURS,
             f"{value:.0%}",

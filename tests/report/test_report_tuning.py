@@ -10,9 +10,12 @@ from bers.report.tuning import gaps, needed, share, tuning_tables
 def journals(folder):
     folder.mkdir()
     for seed in range(4):
-        common = {"number": seed, "panel": "trees", "target": "wine", "weights": [], "used": [1, 2]}
+        common = {"number": seed, "panel": "trees", "target": "wine", "used": [1, 2]} | {
+            "weights": [],
+            "budget": 4,
+        }
         curves = {
-            ("related", "TPE"): [9, 8, 7, 6 - seed],
+            ("related", "TPE"): [9, 8, 7, 6 - seed, 6 - seed],
             ("related", "BERS"): [9, 6 - seed, 2, 2, 1],
             ("related", "WS-CMA-ES"): [9, 9, 9, 9, 9],
             ("turned", "BERS"): [9, 8, 8, 6 - seed + (seed > 1)],
@@ -27,8 +30,8 @@ def journals(folder):
 def test_numbers_of_the_tables(tmp_path):
     journals(tmp_path / "tuning")
     runs = read_runs(tmp_path / "tuning")
-    assert needed(runs, "trees", "wine", "TPE").tolist() == [4, 4, 4, 4]
-    assert needed(runs, "trees", "wine", "BERS").tolist() == [2, 2, 2, 2]
+    assert needed(runs, "trees", "wine", "TPE").tolist() == [6, 6, 4, 4]  # 4.5 is the median
+    assert needed(runs, "trees", "wine", "BERS").tolist() == [3, 3, 2, 2]
     assert needed(runs, "trees", "wine", "WS-CMA-ES").tolist() == [6, 6, 6, 6]  # never
     assert share(runs, "trees", "BERS")[0] == 0.5
     np.testing.assert_allclose(gaps(runs, "trees", "turned", "BERS"), [0, 0, 25, 100 / 3])
@@ -39,6 +42,6 @@ def test_tables_as_markdown(tmp_path):
     journals(tmp_path / "tuning")
     text = tuning_tables(tmp_path / "tuning")
     assert text.startswith("4 trials.\n")
-    assert "| trees | BERS | 2.0 | 0.50 (0.50 to 0.50) | 4, 0, 0 |" in text
-    assert "| trees | wine | 4.0 | 2.0 | 6.0 |" in text
+    assert "| trees | BERS | 2.5 | 0.50 (0.50 to 0.50) | 4, 0, 0 |" in text
+    assert "| trees | wine | 5.0 | 2.5 | 6.0 |" in text
     assert "| trees | turned | +14.58% | +0.00 to +29.17 | 0, 2, 2 | 2.0 |" in text
