@@ -239,7 +239,7 @@ def test_the_page_of_the_supply_chain_shows_the_stored_results():
     from bers.report.studies import DRAWN, TABLES
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "supply.md").read_text()
-    for study in ("supply", "supply-options"):
+    for study in ("supply", "supply-options", "supply-flows"):
         if not (stored / study / "tables.md").exists():
             pytest.skip(f"reproductions/{study} is not complete")
         tables = TABLES[study](stored / study)

@@ -47,7 +47,7 @@ STUDIES: dict[str, Study] = {
     "latent": Study("latent", 5, 24),
     "supply": Study("supply", 5, 1020, parts=4, quick_trials=1),
     "supply-options": Study("supply_options", 5, parts=2, quick_trials=1),
-    "supply-flows": Study("supply_flows", 1, parts=4, quick_trials=1),
+    "supply-flows": Study("supply_flows", 1, 120, parts=4, quick_trials=1),
     "reacher": Study("reacher", 5, 420, parts=2, quick_trials=1),
     "reacher-map": Study("reacher_map", 1, 240, quick_trials=1),
     "agents": Study("agents", 5, parts=5, quick_trials=1),

@@ -18,7 +18,8 @@ from bers.report.views import place_name
 
 COSTS = ("cheap", "dearer", "dearest")
 """Kinds of routes, by the order of their prices."""
-_SIZE, _RADIUS, _NODE = 400, 148, 21
+_SIZE, _RADIUS = 400, 148
+_NODES = (30, 21)  # the radius of the place in the middle, and of the others
 _LEAST = 0.05  # units per period that are worth an arrow
 _NUMBERED = 0.5  # and a number
 
@@ -38,14 +39,16 @@ def draw_flows(title: str, record: Mapping[str, Any]) -> str:
         units = float(flows[a, b])
         bend = _bend(at[a], at[b], 0 in (a, b))
         said = f"{names[a]} to {names[b]}: {units:.1f} units a period, {COSTS[kinds[a, b]]}"
-        routes.append(_arrow(at[a], at[b], bend, 1.0 + 0.75 * units, int(kinds[a, b]), said))
+        sizes = _NODES[a > 0], _NODES[b > 0]
+        way = at[a], at[b], bend
+        routes.append(_arrow(*way, sizes, 1.0 + 0.75 * units, int(kinds[a, b]), said))
         if units >= _NUMBERED:
             x, y = _on_curve(at[a], at[b], bend, 0.5 if 0 in (a, b) else 0.4)
             numbers.append(f'<text class="units" x="{x:.1f}" y="{y + 4:.1f}">{units:.1f}</text>')
     nodes = [
-        f'<circle class="place" cx="{x:.1f}" cy="{y:.1f}" r="{_NODE}"/>'
+        f'<circle class="place" cx="{x:.1f}" cy="{y:.1f}" r="{_NODES[i > 0]}"/>'
         f'<text class="name" x="{x:.1f}" y="{y + 4:.1f}">{escape(name)}</text>'
-        for name, (x, y) in zip(names, at, strict=True)
+        for i, (name, (x, y)) in enumerate(zip(names, at, strict=True))
     ]
     return (
         f'<svg viewBox="0 0 {_SIZE} {_SIZE}" role="img" aria-label="{escape(title)}">'
@@ -106,12 +109,18 @@ def _on_curve(start: np.ndarray, end: np.ndarray, bend: np.ndarray, t: float) ->
 
 
 def _arrow(
-    start: np.ndarray, end: np.ndarray, bend: np.ndarray, width: float, kind: int, said: str
+    start: np.ndarray,
+    end: np.ndarray,
+    bend: np.ndarray,
+    sizes: tuple[int, int],
+    width: float,
+    kind: int,
+    said: str,
 ) -> str:
     last = (end - bend) / np.linalg.norm(end - bend)
     first = (bend - start) / np.linalg.norm(bend - start)
     long = 6 + 0.9 * width
-    tip, begin = end - last * (_NODE + 2), start + first * _NODE
+    tip, begin = end - last * (sizes[1] + 2), start + first * sizes[0]
     neck = tip - last * long
     side = np.array([-last[1], last[0]]) * (3 + 0.85 * width)
     head = " ".join(f"{x:.1f},{y:.1f}" for x, y in (tip, neck + side, neck - side))
