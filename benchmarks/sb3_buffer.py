@@ -39,9 +39,9 @@ def rows() -> list[Row]:
             0.1,
             unit="of the training time",
             note=f"SAC on the supply chain's target, {STEPS:,} steps in {took:.0f} s, three "
-            f"sources of 2,000 rows, a look every 200 steps, relabelling and imitation; the model sees stocks, "
-            f"actions and trucks, 94 numbers. Fitting it on the sources beforehand, {first:.0f} s "
-            "with compilation, is not counted: it is done once.",
+            "sources of 2,000 rows, a look every 200 steps, relabelling and imitation; the model "
+            "sees stocks, actions and trucks, 94 numbers. Fitting it on the sources beforehand, "
+            f"{first:.0f} s with compilation, is not counted: it is done once.",
         ),
     ]
 

@@ -150,7 +150,7 @@ def _support(name: str, X: np.ndarray, y: np.ndarray) -> Problem:
 
 
 def _parts_of_digits() -> tuple[Problem, ...]:
-    """The same question about other people's digits, as in a model that is tuned once a month."""
+    """The same question about other rows, as in a model that is tuned anew once a month."""
     from sklearn.datasets import load_digits
 
     digits: Any = load_digits(return_X_y=True)
