@@ -4,9 +4,12 @@ Enters: names of experiments; none means all. Leaves: journals, tables and pictu
 each. What is there already is not run again.
 """
 
+import os
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -15,8 +18,8 @@ from bers.commands.common import Progress, make_folder, new_console, print_table
 from bers.errors import ConfigError
 
 _NAMES = (
-    "static, safety, growth, options, paper-metric, latent, supply, supply-options, reacher, "
-    "reacher-map, agents, tuning, heads, trust, nobody, grunfeld"
+    "static, safety, growth, options, paper-metric, latent, supply, supply-options, "
+    "supply-flows, reacher, reacher-map, agents, tuning, heads, trust, nobody, grunfeld"
 )
 
 
@@ -60,13 +63,28 @@ def reproduce(
         return _tell(folders, trials, quick, jobs)
     how = {"jobs": jobs, "backend": backend, "address": address, "fresh": fresh}
     failed = []
-    for i, (name, folder) in enumerate(folders.items(), start=1):
-        if len(names) > 1:
-            new_console().print(f"\n{name} ({i} of {len(names)})", style="bold", markup=False)
-        failed += _run(name, folder, trials, quick, progress, how)
+    with _compiled_once():
+        for i, (name, folder) in enumerate(folders.items(), start=1):
+            if len(names) > 1:
+                new_console().print(f"\n{name} ({i} of {len(names)})", style="bold", markup=False)
+            failed += _run(name, folder, trials, quick, progress, how)
     if failed:
         print(*failed, sep="\n", file=sys.stderr)
         raise typer.Exit(1)
+
+
+@contextmanager
+def _compiled_once() -> Iterator[None]:
+    """What one worker process compiles, the others take; in a folder that only this user reads."""
+    chosen = "JAX_COMPILATION_CACHE_DIR" in os.environ
+    with TemporaryDirectory(prefix="bers-compiled-") as folder:
+        if not chosen:
+            os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+        try:
+            yield
+        finally:
+            if not chosen:
+                del os.environ["JAX_COMPILATION_CACHE_DIR"]
 
 
 def _run(

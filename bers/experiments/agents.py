@@ -32,8 +32,8 @@ class Task:
     learner: str
     """A class of Stable-Baselines3."""
     make: Callable[[], gymnasium.Env]
-    sources: Callable[[int], list[Demonstrations]]
-    """By the trial's number."""
+    sources: Callable[..., list[Demonstrations]]
+    """By the trial's number, and by how long they were watched: 1 is as reported."""
     right: tuple[int, ...]
     """The sources that want the same, or parts of it, the best first; empty: nobody does."""
     steps: int
@@ -53,7 +53,7 @@ def trial(config: "AgentsConfig", seed: int) -> Iterator[dict[str, Any]]:
     number, which = divmod(seed, PARTS)
     name = list(TASKS)[which]
     task = config.short(TASKS[name])
-    sources = task.sources(number)
+    sources = task.sources(number, config.watched)
     for method, rule in _rules(task).items():
         found = learn(task, sources, rule, number, config)
         yield {"task": name, "trial": number, "method": method, "right": task.right, **found}
@@ -160,11 +160,9 @@ def _pendulum(goal: str) -> gymnasium.Env:
     return gymnasium.make("bers/PendulumGoal-v0", angle=angle, speed=speed)
 
 
-def _swinging(number: int, goals: Sequence[str]) -> list[Demonstrations]:
-    return [
-        played(_pendulum(goal), partial(_torque, goal), steps=4000, seed=number, name=goal)
-        for goal in goals
-    ]
+def _swinging(number: int, watched: float = 1.0, *, goals: Sequence[str]) -> list[Demonstrations]:
+    how = {"steps": round(4000 * watched), "seed": number}
+    return [played(_pendulum(goal), partial(_torque, goal), name=goal, **how) for goal in goals]
 
 
 def _torque(goal: str, seen: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -189,17 +187,17 @@ def _cart(place: float) -> gymnasium.Env:
     return gymnasium.make("bers/CartPoleGoal-v0", place=place)
 
 
-def _balancing(number: int, places: Sequence[float]) -> list[Demonstrations]:
+def _balancing(
+    number: int, watched: float = 1.0, *, places: Sequence[float]
+) -> list[Demonstrations]:
+    how = {"steps": round(4000 * watched), "seed": number}
     gains = np.array([0.1, 0.3, 1.0, 0.4])
 
     def push(place: float, seen: np.ndarray, rng: np.random.Generator) -> int:
         lean = gains @ (seen - np.array([place, 0, 0, 0]))
         return int(rng.integers(2)) if rng.random() < 0.2 else int(lean > 0)
 
-    return [
-        played(_cart(x), partial(push, x), steps=4000, seed=number, name=f"at {x:+.1f}")
-        for x in places
-    ]
+    return [played(_cart(x), partial(push, x), name=f"at {x:+.1f}", **how) for x in places]
 
 
 # the supply chain
@@ -221,8 +219,12 @@ def _supply() -> gymnasium.Env:
     )
 
 
-def _shown(number: int) -> list[Demonstrations]:
-    found = shown(number, inputs=with_trucks(), config=DemonstrationConfig())
+def _shown(number: int, watched: float = 1.0) -> list[Demonstrations]:
+    all_of_it = DemonstrationConfig()
+    config = replace(
+        all_of_it, steps=round(all_of_it.steps * watched), rows=round(all_of_it.rows * watched)
+    )
+    found = shown(number, inputs=with_trucks(), config=config)
     ends = np.cumsum(found.counts)
     hot, sources = partial(one_hot, config=SupplyChain()), []
     for i, (end, count) in enumerate(zip(ends, found.counts, strict=True)):
@@ -279,6 +281,8 @@ class AgentsConfig:
     """Test points of a run."""
     tests: int = 5
     """Test episodes at each."""
+    watched: float = 1.0
+    """How long demonstrators were watched."""
     model: ModelConfig = ModelConfig(skip=True)  # noqa: RUF009
 
     def short(self, task: Task) -> Task:
@@ -287,4 +291,6 @@ class AgentsConfig:
 
 
 CONFIG = AgentsConfig()
-QUICK = AgentsConfig(steps=800, points=4, tests=1)
+QUICK = AgentsConfig(
+    steps=500, points=4, tests=1, watched=0.1, model=ModelConfig(batches=500, skip=True)
+)

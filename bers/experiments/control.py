@@ -138,11 +138,13 @@ class Bench:
         score: Callable[[Any], float],
         *,
         clones: dict[str, Any] | None = None,
+        batches: int | None = None,
     ) -> None:
         """`learner` has `task`, `start` and `iterate`; `score` is of a state; `clones` are options
-        of cloned policies."""
+        of cloned policies; `batches`, of the model's first training, if not as a method says."""
         self.learner, self.given, self.number = learner, given, number
         self.episodes, self.score, self.clones = episodes, score, clones or {}
+        self.batches = batches
         self._models: dict[ModelConfig, Model] = {}
 
     def fresh(self) -> tuple[np.random.Generator, Any]:
@@ -205,7 +207,8 @@ class Bench:
 
     def _model(self, config: ModelConfig) -> Model:
         if config not in self._models:
+            used = config if self.batches is None else replace(config, batches=self.batches)
             self._models[config] = fit(
-                self.given.sources, config=config, rng=self.number, progress=False
+                self.given.sources, config=used, rng=self.number, progress=False
             )
         return self._models[config]

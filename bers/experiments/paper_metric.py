@@ -71,4 +71,4 @@ def trial(config: PaperMetricConfig, seed: int) -> Iterator[dict[str, Any]]:
 
 
 CONFIG = PaperMetricConfig()
-QUICK = PaperMetricConfig(generations=15, long_population=40, long_batches=5000)
+QUICK = PaperMetricConfig(generations=10, long_population=40, long_batches=1000)

@@ -78,6 +78,8 @@ class ReacherConfig:
     clone_epochs: int = 1000
     """Of the cloned policies (as published)."""
     shown: ShownConfig = field(default_factory=ShownConfig)
+    batches: int | None = None
+    """Of the model's first training; None: as its settings say."""
 
 
 def trial(config: ReacherConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -155,7 +157,9 @@ class ReacherBench(Bench):
         settings = DQNConfig(capacity=config.episodes * task.horizon)
         learner = DQN(task, seen_by_the_model, jax.tree.map(jnp.asarray, given.pool), settings)
         clones = {"hidden": settings.hidden, "epochs": config.clone_epochs, "batch_size": 320}
-        super().__init__(learner, given, number, config.episodes, total, clones=clones)
+        super().__init__(
+            learner, given, number, config.episodes, total, clones=clones, batches=config.batches
+        )
 
     def run(self, method: "str | Method") -> dict[str, Any]:
         """One method."""
@@ -170,4 +174,6 @@ class ReacherBench(Bench):
 
 
 CONFIG = ReacherConfig()
-QUICK = ReacherConfig(episodes=8, tests=3, clone_epochs=20, shown=ShownConfig(4000, 1000))
+QUICK = ReacherConfig(
+    episodes=5, tests=2, clone_epochs=10, shown=ShownConfig(4000, 1000), batches=500
+)

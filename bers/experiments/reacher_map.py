@@ -6,7 +6,7 @@ must trust somebody. What is known of each goal is a few episodes of random acti
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -35,12 +35,15 @@ class ReacherMapConfig:
     episodes: int = 8
     """Of random actions, whose rewards are known for each goal; one alone stays near its start."""
     shown: ShownConfig = field(default_factory=ShownConfig)
+    batches: int = OURS.reuse.model.batches
+    """Of the model's training."""
 
 
 def trial(config: ReacherMapConfig, seed: int) -> Iterator[dict[str, Any]]:
     """All goals of one trial, with the same four demonstrators and the same random episode."""
     given = shown(seed, config.shown)
-    model = fit(given.sources, config=OURS.reuse.model, rng=seed, progress=False)
+    settings = replace(OURS.reuse.model, batches=config.batches)
+    model = fit(given.sources, config=settings, rng=seed, progress=False)
     rows = _random_rows(seed, config.episodes)
     x = seen_by_the_model(rows.s_tm1, rows.a_tm1, rows.s_t).astype(np.float64)
     weights: dict[str, list[list[float]]] = {rule: [] for rule in RULES}
@@ -79,4 +82,4 @@ def _random_rows(seed: int, episodes: int) -> Any:
 
 
 CONFIG = ReacherMapConfig()
-QUICK = ReacherMapConfig(goals=30, shown=ShownConfig(4000, 1000))
+QUICK = ReacherMapConfig(goals=30, shown=ShownConfig(4000, 1000), batches=2000)

@@ -82,4 +82,4 @@ def noise_run(rng: np.random.Generator, rows: int, number: int) -> Demonstration
 
 
 CONFIG = SafetyConfig()
-QUICK = SafetyConfig(generations=15, rows=500, run_generations=20)
+QUICK = SafetyConfig(generations=12, rows=500, run_generations=15)

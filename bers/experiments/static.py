@@ -119,4 +119,4 @@ def _together(name: str, seed: int, config: StaticConfig) -> dict[str, Any]:
 
 
 CONFIG = StaticConfig()
-QUICK = StaticConfig(generations=20)
+QUICK = StaticConfig(generations=15)

@@ -65,6 +65,10 @@ class SupplyConfig:
     tests: int = 10
     """Test episodes after each, without noise; the same demand for all methods."""
     shown: DemonstrationConfig = field(default_factory=DemonstrationConfig)
+    clone_epochs: int = 50
+    """Of the cloned policies (paper)."""
+    batches: int | None = None
+    """Of the model's first training; None: as its settings say."""
 
 
 def trial(config: SupplyConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -91,7 +95,7 @@ class SupplyBench(Bench):
             return round(float(found.mean()), 1)
 
         learner = DDPG(task, inputs, jax.tree.map(jnp.asarray, given.pool))
-        super().__init__(learner, given, number, config.episodes, profit)
+        super().__init__(learner, given, number, config.episodes, profit, batches=config.batches)
 
     def run(self, method: "str | Method") -> dict[str, Any]:
         """One method."""
@@ -149,4 +153,6 @@ def _short(values: np.ndarray) -> list[Any]:
 
 
 CONFIG = SupplyConfig()
-QUICK = SupplyConfig(episodes=10, tests=3, shown=DemonstrationConfig(steps=4000, rows=2000))
+QUICK = SupplyConfig(
+    5, tests=2, shown=DemonstrationConfig(steps=2000, rows=1500), clone_epochs=5, batches=500
+)

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float32, PRNGKeyArray
 
+from bers.experiments.supply import QUICK as SHORT
 from bers.experiments.supply import TRUTHS, SupplyBench, SupplyConfig
 from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
 from bers.learners.ddpg import DDPGState
@@ -34,6 +35,8 @@ class FlowsConfig:
     tests: int = 10
     """Episodes over which flows are averaged."""
     shown: DemonstrationConfig = field(default_factory=DemonstrationConfig)
+    batches: int | None = None
+    """Of the model's first training; None: as its settings say."""
 
 
 def trial(config: FlowsConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -41,7 +44,8 @@ def trial(config: FlowsConfig, seed: int) -> Iterator[dict[str, Any]]:
     number, which = divmod(seed, PARTS)
     network = SupplyChain(TRUTHS[which])
     task = SupplyTask(network)
-    study = SupplyConfig(episodes=config.episodes, tests=config.tests, shown=config.shown)
+    how = {"shown": config.shown, "batches": config.batches}
+    study = SupplyConfig(config.episodes, config.tests, **how)
     given = shown(number, inputs=with_trucks(), config=config.shown)
     bench = SupplyBench(task, given, number, study, with_trucks())
     last: dict[str, DDPGState] = {}
@@ -85,4 +89,4 @@ def mean_flows(
 
 
 CONFIG = FlowsConfig()
-QUICK = FlowsConfig(episodes=5, tests=3, shown=DemonstrationConfig(steps=4000, rows=2000))
+QUICK = FlowsConfig(5, tests=2, shown=SHORT.shown, batches=500)

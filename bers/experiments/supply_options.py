@@ -13,7 +13,8 @@ from bers.control.inputs import with_products
 from bers.data.transitions import Inputs
 from bers.experiments.control import Method
 from bers.experiments.supply import OURS, SupplyBench, SupplyConfig
-from bers.experiments.supply_demonstrations import DemonstrationConfig, shown, with_trucks
+from bers.experiments.supply import QUICK as SHORT
+from bers.experiments.supply_demonstrations import shown, with_trucks
 from bers.problems.supply_chain import Scenario, SupplyChain
 from bers.problems.supply_inputs import one_hot_stocks
 from bers.problems.supply_task import SupplyTask
@@ -81,6 +82,4 @@ def trial(config: SupplyOptionsConfig, seed: int) -> Iterator[dict[str, Any]]:
 
 
 CONFIG = SupplyOptionsConfig()
-QUICK = SupplyOptionsConfig(
-    SupplyConfig(episodes=4, tests=2, shown=DemonstrationConfig(steps=4000, rows=2000))
-)
+QUICK = SupplyOptionsConfig(replace(SHORT, episodes=2, batches=200))
