@@ -51,7 +51,7 @@ STUDIES: dict[str, Study] = {
     "reacher": Study("reacher", 5, 420, parts=2, quick_trials=1),
     "reacher-map": Study("reacher_map", 1, 240, quick_trials=1),
     "agents": Study("agents", 5, parts=5, quick_trials=1),
-    "tuning": Study("tuning", 10, parts=3, quick_trials=1),
+    "tuning": Study("tuning", 10, parts=5, quick_trials=1),
     "heads": Study("heads", 5, 72),
     "trust": Study("trust", 20, 72),
     "nobody": Study("nobody", 20, 42),
