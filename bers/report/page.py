@@ -26,6 +26,7 @@ from bers.report.figures import is_quick
 from bers.report.latent_view import draw_frames
 from bers.report.markdown import to_html
 from bers.report.network_view import COSTS, networks
+from bers.report.studies import ABOUT
 from bers.report.svg import draw
 from bers.report.views import STATISTICS, groups, has
 
@@ -54,6 +55,7 @@ class Section:
     """One study on the page."""
 
     name: str
+    about: str = ""
     claims: list[Claim] = field(default_factory=list)
     charts: list[Shown] = field(default_factory=list)
     frames: list[tuple[str, Markup]] = field(default_factory=list)
@@ -108,6 +110,7 @@ def _section(folder: Path, live: bool) -> Section:
     runs = runs_of(folder, journals) if fine else None
     return Section(
         name=folder.name,
+        about=ABOUT.get(folder.name, ""),
         claims=[] if runs is None else claims_of(folder.name, runs),
         charts=[] if runs is None else _charts(runs),
         frames=[] if runs is None else _latent(runs),

@@ -1,6 +1,7 @@
-"""What is tabulated and drawn of which study.
+"""What is said, tabulated and drawn of which study.
 
-Enters: the name of a study. Leaves: functions from its folder of journals to Markdown and pictures.
+Enters: the name of a study. Leaves: what it is about, and functions from its folder of journals to
+Markdown and pictures.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,27 @@ from bers.report.supply import supply_options_tables, supply_tables
 from bers.report.supply_figures import draw_makeup, draw_posteriors, draw_profit
 from bers.report.tables import grunfeld_tables, heads_tables, nobody_table, trust_tables
 from bers.report.tuning import tuning_tables
+
+ABOUT: dict[str, str] = {
+    "static": "past runs on four functions, in both forms, against thirteen other methods",
+    "supply": "the supply chain, nine methods, four ground truths",
+    "reacher": "an arm with DQN, nine methods, two new goals",
+    "reacher-map": "whom the arm trusts, for a hundred goals",
+    "agents": "agents of Stable-Baselines3 with several demonstrators",
+    "tuning": "Optuna with earlier studies, five families of tuning problems",
+    "trust": "which rule finds the right source",
+    "nobody": "sources that nobody should trust",
+    "safety": "past runs that mislead",
+    "growth": "up to 64 past runs of which one is right",
+    "options": "what each part of reuse is worth",
+    "paper-metric": "readings of the paper's settings",
+    "latent": "how the heads' means move with two features",
+    "supply-options": "what each part of control is worth",
+    "supply-flows": "what goes along each route of the supply chain",
+    "heads": "error and calibration of every head",
+    "grunfeld": "eleven firms, each in turn the new task",
+}
+"""In the order in which a page shows them."""
 
 
 def _of_records(make: Callable[[Any], str]) -> Callable[[Path], str]:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from chromium import PROGRAM, Browser
 
+from bers.commands.report import studies
 from bers.errors import FileError
 from bers.journal import write_journal
 from bers.report.markdown import to_html
@@ -94,6 +95,15 @@ def test_everything_is_on_the_page(made):
     assert "3 trials" in text
     assert "c0de" in text
     assert HOSTILE in text
+    assert "How the heads' means move with two features." in text
+
+
+def test_studies_in_a_folder_come_in_the_order_of_the_page(tmp_path):
+    for name in ("a", "growth", "static", "supply"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").touch()
+    found = studies([tmp_path])
+    assert [folder.name for folder in found] == ["static", "supply", "growth", "a"]
 
 
 def test_nothing_comes_from_elsewhere(made):

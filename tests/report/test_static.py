@@ -1,5 +1,7 @@
 """Tables, cell by cell, of trials that were written by hand."""
 
+from pathlib import Path
+
 import pytest
 from report_helpers import record, write_trials
 
@@ -11,7 +13,7 @@ from bers.report.static import (
     safety_tables,
     static_tables,
 )
-from bers.report.studies import DRAWN, TABLES
+from bers.report.studies import ABOUT, DRAWN, TABLES
 
 
 def cells(text):
@@ -197,3 +199,11 @@ def test_every_study_of_journals_is_shown_somehow():
     from bers.experiments.studies import STUDIES
 
     assert TABLES.keys() | DRAWN.keys() == STUDIES.keys()
+    assert ABOUT.keys() == STUDIES.keys()
+
+
+def test_the_folder_of_reproductions_says_what_its_studies_are():
+    root = Path(__file__).parent.parent.parent / "reproductions"
+    rows = (root / "README.md").read_text()
+    for name in (path.name for path in root.iterdir() if path.is_dir()):
+        assert f"| [{name}]({name}) | {ABOUT[name]} |" in rows
