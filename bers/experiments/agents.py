@@ -22,6 +22,7 @@ from bers.model.config import ModelConfig
 from bers.problems.supply_chain import SupplyChain
 from bers.problems.supply_inputs import one_hot
 
+THROUGH = ("integrations",)
 _SCALE = 0.1  # of the supply chain's rewards: what agents learn from
 
 

@@ -11,7 +11,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,7 +22,8 @@ from bers.files import file_digest
 
 PACKAGE = Path(bers.__file__).parent
 WITHOUT_RESULTS = {"commands", "report", "integrations", "cli.py"}
-"""Parts of the package that show or hand on results, but do not change them."""
+"""Parts of the package that show or hand on results, but do not change them. A study that runs
+through one of them says so: `THROUGH = ("integrations",)`."""
 
 
 def provenance() -> dict[str, Any]:
@@ -76,13 +77,14 @@ def git_state(package: Path) -> dict[str, Any]:
 
 
 @functools.cache
-def code_digest() -> str:
-    """SHA-256 of the code that can change a result: all but commands, report and integrations.
+def code_digest(*through: str) -> str:
+    """SHA-256 of the code that can change a result: all but commands, report and integrations,
+    and of those that results went through.
 
     >>> len(code_digest())
     64
     """
-    return files_digest(PACKAGE)
+    return files_digest(PACKAGE, through)
 
 
 def trial_code(trial: Callable[..., object] | None) -> str:
@@ -91,8 +93,9 @@ def trial_code(trial: Callable[..., object] | None) -> str:
     >>> trial_code(files_digest) == code_digest()
     True
     """
-    if trial is None or getattr(trial, "__module__", "").startswith("bers."):
-        return code_digest()
+    module = getattr(trial, "__module__", "")
+    if trial is None or module.startswith("bers."):
+        return code_digest(*getattr(sys.modules.get(module), "THROUGH", ()))
     try:
         own = file_digest(inspect.getsourcefile(trial) or "")
         return hashlib.sha256((code_digest() + own).encode()).hexdigest()
@@ -100,8 +103,10 @@ def trial_code(trial: Callable[..., object] | None) -> str:
         return code_digest()
 
 
-def files_digest(package: Path) -> str:
+def files_digest(package: Path, through: Collection[str] = ()) -> str:
     """SHA-256 of the names and bytes of a package's .py, .c and .h files that change results.
+
+    `through`: parts that do so only in some studies, and did in this one.
 
     >>> import pathlib
     >>> _ = pathlib.Path("cli.py").write_text("print()")
@@ -110,10 +115,10 @@ def files_digest(package: Path) -> str:
     >>> files_digest(pathlib.Path(".")) == before
     True
     """
-    total = hashlib.sha256()
+    total, without = hashlib.sha256(), WITHOUT_RESULTS.difference(through)
     for path in sorted(package.rglob("*")):
         parts = path.relative_to(package).parts
-        if path.suffix in {".py", ".c", ".h"} and parts[0] not in WITHOUT_RESULTS:
+        if path.suffix in {".py", ".c", ".h"} and parts[0] not in without:
             content = path.read_bytes()
             total.update(f"{'/'.join(parts)}\0{len(content)}\0".encode())
             total.update(content)

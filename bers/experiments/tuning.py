@@ -14,6 +14,7 @@ import numpy as np
 
 from bers.experiments.tuning_problems import FAMILIES, Number, Problem, family
 
+THROUGH = ("integrations",)
 PARTS = len(FAMILIES)
 """Of a trial, run one by one: a family each."""
 

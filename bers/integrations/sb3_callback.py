@@ -20,7 +20,7 @@ from stable_baselines3.common.callbacks import BaseCallback, CallbackList, Progr
 from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
 from bers.algorithm_files import plain, reuse_of, reuse_parts, stream_of
 from bers.control.hand import Hand, HandConfig
-from bers.control.inputs import with_products
+from bers.control.inputs import with_squares
 from bers.data.demonstrations import Demonstrations
 from bers.data.settings import whole
 from bers.data.transitions import Inputs
@@ -48,8 +48,9 @@ class BersCallback(BaseCallback):
     """Weights for the sources in a `BersReplayBuffer`, kept up to date.
 
     inputs: what the model of the rewards sees, from rows of observations, actions (in the
-    environment's units, choices one-hot) and next observations; by default these and all products
-    of an observation's with an action's entries. The reward should be close to additive in it.
+    environment's units, choices one-hot) and next observations; by default these, their squares,
+    and all products of an observation's with an action's entries. The reward should be close to
+    additive in it.
     every: steps between two looks. schedule: p_m, where m counts looks; by default a power that
     has come down to 5% when all steps are done. rule: how to weigh. relabel: replace the
     rewards of sources by what the target's head expects there, less `pessimism` of its standard
@@ -244,7 +245,7 @@ class BersCallback(BaseCallback):
                 "inputs of the reward's model. Pass BersCallback(inputs=...): a function of rows "
                 "of observations, actions and next observations that leaves a few numbers each."
             )
-        return with_products(before, action, later).astype(np.float64)
+        return with_squares(before, action, later).astype(np.float64)
 
     def _look(self, buffer: BersReplayBuffer) -> None:
         """One iteration of Algorithm 1's Bayesian part."""

@@ -15,7 +15,14 @@ import pytest
 
 import bers
 from bers.experiments import provenance as module
-from bers.experiments.provenance import code_digest, files_digest, git_state, machine, provenance
+from bers.experiments.provenance import (
+    code_digest,
+    files_digest,
+    git_state,
+    machine,
+    provenance,
+    trial_code,
+)
 from bers.files import file_digest
 
 
@@ -90,6 +97,20 @@ def test_the_code_digest_sees_what_changes_results(tmp_path):
         first = files_digest(package)
     (package / "files.py").rename(package / "file.py")
     assert files_digest(package) != first
+
+
+def test_studies_that_run_through_an_integration_know_its_code(tmp_path):
+    from bers.experiments import agents, heads, tuning
+
+    package = tmp_path / "bers"
+    shutil.copytree(module.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    plain, through = files_digest(package), files_digest(package, ("integrations",))
+    (package / "integrations" / "optuna.py").write_text("# other")
+    assert files_digest(package) == plain
+    assert files_digest(package, ("integrations",)) != through
+    assert trial_code(heads.trial) == code_digest()
+    assert trial_code(agents.trial) == trial_code(tuning.trial) == code_digest("integrations")
+    assert code_digest("integrations") != code_digest()
 
 
 def test_the_code_digest_is_found_once():
