@@ -12,6 +12,7 @@ from bers.report.curves import Runs, read_runs, table
 from bers.report.figures import save
 from bers.report.statistics import standard_error
 
+_COLUMNS = 3
 _STYLES: dict[str, dict[str, Any]] = {
     "BERS": {"color": "black", "lw": 2.2, "zorder": 5},
     "best source alone": {"color": "#0072B2", "lw": 1.3},
@@ -46,8 +47,12 @@ def draw_agents(folder: Path, picture: Path) -> None:
 
     runs = read_runs(folder)
     tasks = runs.values("task")
-    figure = Figure(figsize=(3.7 * len(tasks), 3.4), layout="constrained")
-    axes = figure.subplots(1, len(tasks), squeeze=False)[0]
+    rows = -(-len(tasks) // _COLUMNS)
+    figure = Figure(figsize=(3.6 * min(_COLUMNS, len(tasks)), 3.1 * rows), layout="constrained")
+    grid = figure.subplots(rows, min(_COLUMNS, len(tasks)), squeeze=False)
+    axes = grid.ravel()[: len(tasks)]
+    for left_over in grid.ravel()[len(tasks) :]:
+        left_over.set_visible(False)
     shown: dict[str, Any] = {}
     for ax, task in zip(axes, tasks, strict=True):
         for method in _methods(runs, task):
@@ -62,7 +67,8 @@ def draw_agents(folder: Path, picture: Path) -> None:
         ax.set_xlabel("step")
         ax.grid(color="0.94")
         ax.spines[["top", "right"]].set_visible(False)
-    axes[0].set_ylabel("return of test episodes")
+    for first in grid[:, 0]:
+        first.set_ylabel("return of test episodes")
     handles, labels = list(shown.values()), list(shown)
     figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
     save(figure, picture)
