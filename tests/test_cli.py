@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -525,6 +525,21 @@ def test_every_experiment_is_there_with_its_settings():
         assert study.trials in few.get(name, (5, 20))
 
 
+def test_a_study_without_its_packages_is_left_out_or_refused(tiny, here, monkeypatch):
+    for name in set(STUDIES) - {"growth", "latent"}:
+        monkeypatch.delitem(STUDIES, name)
+    lacking = replace(STUDIES["latent"], needs=("numpy", "no_such_package"))
+    monkeypatch.setitem(STUDIES, "latent", lacking)
+    code, out, err = here("reproduce", "latent", *HERE)
+    assert (code, out) == (2, "")
+    assert err == ("bers: latent needs no_such_package. `make venv` installs what studies need.\n")
+    assert "needs no_such_package: make venv" in here("reproduce", "--dry-run")[1]
+    code, out, err = here("reproduce", *HERE)
+    assert code == 1
+    assert "growth (1 of 1)" in out
+    assert "bers: latent was left out: it needs no_such_package. Run `make venv`." in err
+
+
 def test_a_dry_run_says_what_is_left_and_changes_nothing(tiny, here, tmp_path):
     assert here("reproduce", "growth", "--trials", 2, *HERE)[0] == 0
     before = sorted(path.name for path in tmp_path.rglob("*"))
@@ -535,10 +550,7 @@ def test_a_dry_run_says_what_is_left_and_changes_nothing(tiny, here, tmp_path):
     assert ["latent", "3", "0", "3", "2", "min"] in rows
     assert "About 2 min on 2 cores" in out
     assert sorted(path.name for path in tmp_path.rglob("*")) == before
-    assert (
-        "2 of these were never timed"
-        in here("reproduce", "growth", "latent", "--quick", "--dry-run")[1]
-    )
+    assert "A quick look at all studies takes" in here("reproduce", "--quick", "--dry-run")[1]
     tiny(Tiny(generations=2))
     assert "--fresh or --out" in here("reproduce", "growth", "--dry-run")[1]
 
@@ -643,7 +655,10 @@ def test_claims_are_written_into_pages(journals, here):
 def test_claims_without_journals_come_with_advice(tmp_path, here):
     code, out, err = here("claims", "nowhere")
     assert (code, out) == (2, "")
-    assert err == "bers: nowhere holds no journals. Run `bers reproduce static` first.\n"
+    assert err == (
+        "bers: nowhere holds no folder of a study with claims. Give the one that holds them: `bers "
+        "claims runs`, after `bers reproduce`.\n"
+    )
 
 
 # ---- report, watch -------------------------------------------------------------------------------

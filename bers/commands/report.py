@@ -61,7 +61,9 @@ def studies(runs: list[Path] | None) -> list[Path]:
     order, found = list(ABOUT), []
     for folder in runs or [Path("reproductions")]:
         if not folder.is_dir():
-            raise ConfigError(f"there is no folder {folder}. Give one that `bers reproduce` made.")
+            raise ConfigError(
+                f"there is no folder {folder}. Give one that `bers reproduce` made, such as runs."
+            )
         inner = sorted(p for p in folder.iterdir() if p.is_dir() and _is_study(p))
         inner.sort(key=lambda p: order.index(p.name) if p.name in order else len(order))
         found += [folder] if _is_study(folder) or not inner else inner

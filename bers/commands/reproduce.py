@@ -22,6 +22,8 @@ _NAMES = (
     "supply-flows, reacher, reacher-map, agents, tuning, heads, trust, nobody, grunfeld"
 )
 
+_QUICK_LOOK = "about 10 minutes"
+
 
 def reproduce(
     what: Annotated[list[str] | None, typer.Argument(help=f"{_NAMES}; all by default.")] = None,
@@ -63,10 +65,14 @@ def reproduce(
         return _tell(folders, trials, quick, jobs)
     how = {"jobs": jobs, "backend": backend, "address": address, "fresh": fresh}
     failed = []
+    for name in [] if what else [name for name in names if STUDIES[name].missing]:
+        lost = ", ".join(STUDIES[name].missing)
+        failed.append(f"bers: {name} was left out: it needs {lost}. Run `make venv`.")
+        del folders[name]
     with _compiled_once():
         for i, (name, folder) in enumerate(folders.items(), start=1):
             if len(names) > 1:
-                new_console().print(f"\n{name} ({i} of {len(names)})", style="bold", markup=False)
+                new_console().print(f"\n{name} ({i} of {len(folders)})", style="bold", markup=False)
             failed += _run(name, folder, trials, quick, progress, how)
     if failed:
         print(*failed, sep="\n", file=sys.stderr)
@@ -152,6 +158,10 @@ def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int |
     for name, folder in folders.items():
         study = study_named(name)
         seeds = study.seeds(trials, quick=quick)
+        if study.missing:
+            note = f"needs {', '.join(study.missing)}: make venv"
+            rows.append([name, str(len(seeds)), "?", "?", "?", note])
+            continue
         here = study_folder(study.experiment(name, quick=quick), folder)
         why = refused(here)
         done = 0 if why else sum(here.is_done(seed) for seed in seeds)
@@ -166,7 +176,10 @@ def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int |
     print_table(["study", "parts", "done", "left", "takes", ""], rows)
     cores = f"{at_once} core{'s' if at_once > 1 else ''}"
     more = f"; {unknown} of these were never timed" if unknown else ""
-    new_console().print(f"About {_time(total)} on {cores}, by earlier runs{more}.", markup=False)
+    told = f"About {_time(total)} on {cores}, by earlier runs{more}."
+    if quick:
+        told = f"A quick look at all studies takes {_QUICK_LOOK} on 2 cores."
+    new_console().print(told, markup=False)
 
 
 def _time(seconds: float | None) -> str:

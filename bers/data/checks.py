@@ -193,12 +193,12 @@ def refuse_bad(
         return
     for name, column in [*zip(x_names, x.T, strict=True), (y_name, y)]:
         bad = ~np.isfinite(column)
-        advice = "Repair the rows, or pass drop_nonfinite=True to drop them."
+        advice = "Repair the rows, or drop them: drop_nonfinite=True (--drop-nonfinite)."
         problem = "not finite (NaN, infinite or missing)"
         if not bad.any():
             bad = ~_usable(column)
             problem = f"beyond ±{LARGEST:g}"
-            advice = "Rescale the column, or pass drop_nonfinite=True to drop the rows."
+            advice = "Rescale the column, or drop the rows: drop_nonfinite=True (--drop-nonfinite)."
         if bad.any():
             raise data_error(
                 f"column {printable(name)!r}: {bad.sum()} of {len(column)} values are {problem}, "

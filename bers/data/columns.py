@@ -159,7 +159,7 @@ def _refuse(schema: Any, name: str, names: list[str], origin: str, *, lists: boo
         raise FileError(
             f"{origin}: column {printable(name)!r} has type {printable(str(kind))}, not "
             f"{'numbers' if lists else 'one number a row'}. Convert it, or leave it out with "
-            "x=[...] and y=..."
+            "x=[...] and y=... (--x and --y)."
         )
 
 

@@ -83,7 +83,7 @@ def open_hdf5(path: Path, max_bytes: int) -> Iterator[SafeFile]:
         import h5py
     except ImportError as error:
         raise ConfigError(
-            "reading Minari data sets needs h5py. Install it with `pip install bers[minari]`."
+            "reading Minari data sets needs h5py. Install it with `pip install 'bers[minari]'`."
         ) from error
     with h5py.File(path, "r", locking="best-effort") as root:
         yield SafeFile(path, root, [max_bytes])

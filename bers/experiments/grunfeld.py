@@ -28,7 +28,7 @@ def firms() -> list[Demonstrations]:
     try:
         from statsmodels.datasets import grunfeld
     except ImportError as error:
-        raise ConfigError("Grunfeld's data are in statsmodels: pip install statsmodels.") from error
+        raise ConfigError("Grunfeld's data are in statsmodels: pip install statsmodels") from error
     table: Any = grunfeld.load_pandas().data
     return [
         Demonstrations(rows[["value", "capital"]].to_numpy(), rows["invest"].to_numpy(), str(firm))

@@ -186,5 +186,5 @@ def _need_minari() -> None:
         import minari  # noqa: F401
     except ImportError as error:
         raise ConfigError(
-            "writing Minari data sets needs Minari. Install it with `pip install bers[minari]`."
+            "writing Minari data sets needs Minari. Install it with `pip install 'bers[minari]'`."
         ) from error

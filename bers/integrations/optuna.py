@@ -13,15 +13,22 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
-from optuna import Study
-from optuna.distributions import BaseDistribution
-from optuna.samplers import BaseSampler, TPESampler
-from optuna.search_space import intersection_search_space
-from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial, TrialState
 
 from bers.data.settings import whole
 from bers.errors import ConfigError, DataError, DataWarning
+
+try:
+    from optuna import Study
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler, TPESampler
+    from optuna.search_space import intersection_search_space
+    from optuna.study import StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError as error:
+    raise ConfigError(
+        "bers.integrations.optuna needs Optuna: pip install 'bers[optuna]'."
+    ) from error
+
 from bers.integrations.optuna_space import Earlier, as_earlier, fitting, row
 from bers.integrations.optuna_trust import Trust, learn, look, say_what_is_missing, shared
 from bers.model.config import ModelConfig

@@ -7,6 +7,15 @@ model = SAC("MlpPolicy", env, replay_buffer_class=BersReplayBuffer,
 model.learn(50_000, callback=BersCallback())
 """
 
+from bers.errors import ConfigError
+
+try:
+    import stable_baselines3  # noqa: F401
+except ImportError as error:
+    raise ConfigError(
+        "bers.integrations.sb3 needs Stable-Baselines3: pip install 'bers[sb3]'."
+    ) from error
+
 from bers.integrations.sb3_buffer import BersDictReplayBuffer, BersReplayBuffer
 from bers.integrations.sb3_callback import BersCallback
 from bers.integrations.sb3_convert import from_replay_buffer

@@ -27,7 +27,10 @@ def claims(root: Path) -> list[Claim]:
         if folder.is_dir() and any(folder.glob("*.jsonl")):
             found += check(read_runs(folder))
     if not found:
-        raise FileError(f"{root} holds no journals. Run `bers reproduce static` first.")
+        raise FileError(
+            f"{root} holds no folder of a study with claims. Give the one that holds them: `bers "
+            "claims runs`, after `bers reproduce`."
+        )
     return found
 
 

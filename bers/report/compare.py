@@ -58,7 +58,10 @@ def compare(one: Path, other: Path) -> list[Compared]:
     first, second = read_runs(one), read_runs(other)
     curve = next((c for c in CURVES if has(first, c.field) and has(second, c.field)), None)
     if curve is None:
-        raise FileError(f"{one} and {other} hold no curves of one kind. Give two of one study.")
+        raise FileError(
+            f"{one} and {other} hold no curves of one kind. Give two of one study; where a study "
+            "has no curves, set its tables.md side by side, or show both with `bers report`."
+        )
     found = []
     for place in places(first):
         for method in first.values("method"):

@@ -59,14 +59,18 @@ class Runs:
 
 def read_runs(folder: str | os.PathLike[str]) -> Runs:
     """All trials of a folder that ended well."""
-    return runs_of(folder, read_journals(folder) if Path(folder).is_dir() else [])
+    if not Path(folder).is_dir():
+        raise FileError(f"there is no folder {folder}. Check the path.")
+    return runs_of(folder, read_journals(folder))
 
 
 def runs_of(folder: str | os.PathLike[str], journals: Sequence[Journal]) -> Runs:
     """The same from journals that were read before."""
     fine = [journal for journal in journals if not journal.failed]
     if not fine:
-        raise FileError(f"{folder} holds no finished trials. Run `bers reproduce` first.")
+        raise FileError(
+            f"{folder} holds no finished trials. Give a folder that `bers reproduce` filled."
+        )
     records = [{**r, "seed": j.header["seed"]} for j in fine for r in j.records]
     trials = len({r["trial"] for r in records if "trial" in r}) or len(fine)
     name = "/".join(Path(folder).parts[-2:])

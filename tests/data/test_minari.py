@@ -243,6 +243,6 @@ def test_minari_is_never_imported_and_h5py_is_asked_for(root, monkeypatch):
     subprocess.run([sys.executable, "-c", code], check=True)
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(
-        ConfigError, match=r"needs h5py. Install it with `pip install bers\[minari\]`"
+        ConfigError, match=r"needs h5py. Install it with `pip install 'bers\[minari\]'`"
     ):
         load("minari:hand-v0")

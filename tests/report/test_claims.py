@@ -436,14 +436,14 @@ def test_an_interval_that_has_no_end_is_still_json(tmp_path):
 
 
 def test_missing_journals_come_with_advice(tmp_path):
-    advice = "holds no journals. Run `bers reproduce static` first"
+    advice = "holds no folder of a study with claims. Give the one that holds them"
     with pytest.raises(FileError, match=advice):
         claims(tmp_path / "nowhere")
     (tmp_path / "static").mkdir()
     with pytest.raises(FileError, match=advice):
         claims(tmp_path)
     write_trials(tmp_path / "static", [], failed=[[]])
-    with pytest.raises(FileError, match="static holds no finished trials. Run `bers reproduce`"):
+    with pytest.raises(FileError, match="static holds no finished trials. Give a folder that"):
         claims(tmp_path)
     write_trials(tmp_path / "latent", [latent_trial({})[:3]])
     (tmp_path / "static" / "trial-0000.jsonl").unlink()

@@ -72,7 +72,7 @@ def test_what_is_not_there_is_named(runs, tmp_path):
     missing = r"studies/mine has no records of panel Ackley, method BERS. Run the study again"
     with pytest.raises(FileError, match=missing):
         runs.pick(panel="Ackley", method="BERS")
-    with pytest.raises(FileError, match=r"nowhere holds no finished trials. Run `bers reproduce`"):
+    with pytest.raises(FileError, match="there is no folder .*nowhere. Check the path"):
         read_runs(tmp_path / "nowhere")
     write_trials(tmp_path / "lost", [], failed=[two(0)])
     with pytest.raises(FileError, match="lost holds no finished trials"):
