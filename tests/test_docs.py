@@ -274,3 +274,34 @@ def test_the_page_of_the_reacher_shows_the_stored_results():
     assert (odds.sum(axis=1) > 0.99).all()  # nobody has no share
     away = np.linalg.norm(np.array(record["goals"])[:, None] - np.array(record["wants"]), axis=2)
     assert (odds.argmax(axis=1) == away.argmin(axis=1)).mean() > 0.9
+
+
+def test_the_page_of_optuna_shows_the_stored_results():
+    from bers.report.curves import read_runs
+    from bers.report.tuning import gaps, share, tuning_tables
+
+    stored, page = ROOT / "reproductions" / "tuning", (ROOT / "docs" / "optuna.md").read_text()
+    tables = tuning_tables(stored)
+    assert tables == (stored / "tables.md").read_text()
+    assert tables.strip() in page
+    runs = read_runs(stored)  # what the page says in words
+    assert len(runs.values("number")) >= 20
+    saved = {family: share(runs, family, "BERS")[0] for family in runs.values("panel")}
+    assert 0.3 < saved["kernel ridge"] < 0.4
+    assert 0.35 < saved["support vectors"] < 0.45
+    assert 0.75 < saved["boosting"] < 0.85
+    assert all(0.9 < part < 1.0 for name, part in saved.items() if name.endswith("other data"))
+    assert all(gaps(runs, family, "turned", "BERS").mean() < 1 for family in saved)
+    assert 0.5 < gaps(runs, "boosting", "mirrored", "BERS").mean() < 1
+    assert 1.5 < gaps(runs, "kernel ridge", "mirrored", "BERS").mean() < 2.5
+
+
+def test_the_page_of_agents_shows_the_stored_results():
+    from bers.report.agents import agents_tables
+
+    stored, page = ROOT / "reproductions" / "agents", (ROOT / "docs" / "sb3.md").read_text()
+    tables = agents_tables(stored)
+    assert tables == (stored / "tables.md").read_text()
+    assert tables.strip() in page
+    picture = (stored / "agents.png").read_bytes()
+    assert (ROOT / "docs" / "agents.png").read_bytes() == picture

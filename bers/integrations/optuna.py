@@ -309,7 +309,10 @@ def pays(
         source = one.user_attrs.get(KEY, {}).get("source")
         fine = one.state == TrialState.COMPLETE and np.isfinite(one.values[0])
         value = sign * one.values[0] if fine else np.inf  # failed and pruned are no use
-        (own if source is None else theirs.setdefault(source, [])).append(value)
+        if source is not None:
+            theirs.setdefault(source, []).append(value)
+        elif fine:  # what a pruned trial would have been worth is not known
+            own.append(value)
     if not own:
         return np.zeros(len(names), bool)
     middle = float(np.quantile(own, 0.5, method="higher"))

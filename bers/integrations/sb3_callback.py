@@ -33,8 +33,9 @@ from bers.learners.base import Experience
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.reuse.batches import BatchGuide, Mix
-from bers.reuse.schedule import Power, Schedule, schedule_named
+from bers.reuse.schedule import Constant, Linear, Power, Schedule, schedule_named
 from bers.sealed import read_sealed, write_sealed
+from bers.trust.ranking import unique
 
 _FORMAT = "bers-sb3-1"
 _OVER = 1e-3  # a chance that is no longer worth the work
@@ -42,6 +43,7 @@ _FADED = 0.05  # the default chance, when all steps are done
 _CLONE = 3.0
 _MANY_INPUTS = 2000
 _POOR = 0.5
+_KEY = 26  # letters of a name that a key of the logger has room for
 
 
 class BersCallback(BaseCallback):
@@ -112,6 +114,8 @@ class BersCallback(BaseCallback):
         """The weight of each source by its name, and of "nobody"."""
         if self.reuse is None:
             return {}
+        if len(self.reuse.y) and not self.reuse.target.n:  # nothing that can be compared
+            return {**dict.fromkeys(self.names, 0.0), "nobody": 1.0}
         shares = {name: float(w) for name, w in zip(self.names, self.reuse.a, strict=True)}
         return {**shares, "nobody": max(0.0, 1 - float(self.reuse.a.sum()))}
 
@@ -141,8 +145,11 @@ class BersCallback(BaseCallback):
 
     def _on_training_start(self) -> None:
         buffer, started = self._buffer(), time.perf_counter()
-        if self.reuse is None:
+        if self.reuse is None or (buffer.added == 0 and self._loaded is None):  # a new learner
             self._begin(buffer)
+        # steps may be counted anew, and a learner may go on without its rows
+        self._looked = min(self._looked, self.num_timesteps)
+        self._seen = min(self._seen, buffer.added)
         self._tell(buffer)
         if buffer.imitation is not None:  # of a run that was broken off
             buffer.imitation.stop()
@@ -151,12 +158,13 @@ class BersCallback(BaseCallback):
 
     def _on_training_end(self) -> None:
         buffer = self._buffer()
+        buffer.follow(None)  # who goes on without us goes on alone
         if buffer.imitation is not None:
             self.seconds += buffer.imitation.seconds
             buffer.imitation = buffer.imitation.stop()
 
     def _on_step(self) -> bool:
-        if self.num_timesteps - self._looked >= self.every and self._open:
+        if self.num_timesteps - self._looked >= self.every and not self._over:
             started = time.perf_counter()
             self._looked = self.num_timesteps
             self._look(self._buffer())
@@ -167,8 +175,15 @@ class BersCallback(BaseCallback):
 
     @property
     def _open(self) -> bool:
-        """Whether sources can still matter."""
+        """Whether sources matter now."""
         return self.reuse is not None and self.reuse.p_m > _OVER
+
+    @property
+    def _over(self) -> bool:
+        """Whether they never will again: of a schedule of the user's own, nobody knows."""
+        if self.reuse is None:
+            return True
+        return not self._open and isinstance(self.reuse.config.schedule, Power | Linear | Constant)
 
     def _buffer(self) -> BersReplayBuffer:
         buffer = getattr(self.model, "replay_buffer", None)
@@ -186,7 +201,7 @@ class BersCallback(BaseCallback):
         self.names = buffer.sources.names
         rows = [self._rows(buffer, source) for source in buffer.sources]
         trim = Trim(self.trimmed, 1 - self.trimmed)
-        kept = [source.take(trim.fit(source.y).keep(source.y)) for source in rows]
+        kept = [_without_extremes(source, trim) for source in rows]
         x = np.concatenate([source.x for source in rows])
         r = np.concatenate([source.y for source in rows])
         hand = Hand(x, r, np.array([source.n for source in rows]), self.handing)
@@ -221,7 +236,8 @@ class BersCallback(BaseCallback):
     def _schedule(self) -> Schedule:
         if self.schedule is not None:
             return self.schedule
-        looks = max(1.0, self.model._total_timesteps / self.every)
+        left = self.model._total_timesteps - self.num_timesteps
+        looks = max(1.0, left / self.every)
         return Power(_FADED ** (1 / looks))
 
     def _rows(self, buffer: BersReplayBuffer, source: Demonstrations) -> Demonstrations:
@@ -266,7 +282,7 @@ class BersCallback(BaseCallback):
     def _tell(self, buffer: BersReplayBuffer) -> None:
         """Hand the buffer its guide; before the target is known, and in the end, none."""
         reuse = self.reuse
-        if reuse is None or not self._open or not len(reuse.y):
+        if reuse is None or not self._open or not reuse.target.n:
             return buffer.follow(None)
         buffer.follow(
             _prepared(reuse.guide(), reuse.a), chunk=getattr(self.model, "batch_size", None)
@@ -292,19 +308,29 @@ class BersCallback(BaseCallback):
 
     def _log(self, buffer: BersReplayBuffer) -> None:
         assert self.reuse is not None
-        for name, weight in self.weights.items():
-            key = "nobody" if name == "nobody" else f"weight_{name}"
-            self.logger.record(f"bers/{key}", weight)
+        # the library's table cuts keys at 36 characters, and does not bear two that are then alike
+        names = unique([n if len(n) <= _KEY else n[: _KEY - 5] for n in self.names])
+        *weights, nobody = self.weights.values()
+        for name, weight in zip(names, weights, strict=True):
+            self.logger.record(f"bers/weight_{name}", weight)
+        self.logger.record("bers/nobody", nobody)
         self.logger.record("bers/p_m", self.reuse.p_m)
         self.logger.record("bers/explained", self.explained)
         drawn = buffer.drawn / max(1, buffer.drawn.sum())
-        for name, share in zip([*self.names, "own"], drawn, strict=True):
+        for name, share in zip([*names, "own"], drawn, strict=True):
             self.logger.record(f"bers/rows_{name}", float(share))
         buffer.drawn[:] = 0
         bar = _progress_bar(self.locals.get("callback"))
         if bar is not None:
             best = max(self.weights.items(), key=lambda pair: pair[1])
-            bar.set_postfix_str(f"trust {best[0]} {best[1]:.2f}, p {self.reuse.p_m:.2f}")
+            told = f"trust {best[0]} {best[1]:.2f}, p {self.reuse.p_m:.2f} "
+            bar.set_description_str(told)  # the library's bar draws no postfix
+
+
+def _without_extremes(source: Demonstrations, trim: Trim) -> Demonstrations:
+    """All rows, where the rare ones are the only ones that are paid differently."""
+    kept = source.take(trim.fit(source.y).keep(source.y))
+    return source if np.ptp(kept.y) == 0 < np.ptp(source.y) else kept
 
 
 def _prepared(guide: BatchGuide, a: Float64[np.ndarray, " N"]) -> BatchGuide:

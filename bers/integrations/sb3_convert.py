@@ -76,5 +76,5 @@ def _observations(buffer: ReplayBuffer, order: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _side_by_side(parts: dict[str, np.ndarray], order: np.ndarray) -> np.ndarray:
-    columns = [_column(part, order) for part in parts.values()]
+    columns = [_column(parts[key], order) for key in sorted(parts)]
     return np.concatenate([c.reshape(len(c), -1) for c in columns], axis=1)

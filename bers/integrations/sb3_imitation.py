@@ -55,6 +55,8 @@ class Imitation:
         for parameter, pull in zip(parameters, pulls, strict=True):
             if pull is not None:
                 parameter.grad.add_(pull)  # pyright: ignore[reportOptionalMemberAccess]
+        if not _acts(self.learner):  # the library clipped before the pull was added
+            torch.nn.utils.clip_grad_norm_(parameters, self.learner.max_grad_norm)
 
     def _actor(self, seen: Any, did: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():

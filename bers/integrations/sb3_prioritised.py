@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from jaxtyping import Float, Float64, Int
 from stable_baselines3 import DQN, SAC, TD3
 from stable_baselines3.common.buffers import ReplayBuffer
@@ -19,6 +20,7 @@ from stable_baselines3.common.type_aliases import ReplayBufferSamples
 
 from bers.errors import ConfigError
 
+_REMEMBERED = 1000  # batches between two looks at the critic's errors
 _WIDTH = 32  # children of a node: a million leaves need four levels
 
 
@@ -82,12 +84,18 @@ class PrioritizedReplayBuffer(ReplayBuffer):
     """
 
     def __init__(self, *args: Any, alpha: float = 0.6, seed: int | None = None, **kwargs: Any):
+        seen = kwargs.get("observation_space", args[1] if len(args) > 1 else None)
+        if isinstance(seen, spaces.Dict):
+            raise ConfigError(
+                "prioritised replay takes arrays of observations, not dictionaries. Wrap the "
+                "environment in gymnasium.wrappers.FlattenObservation."
+            )
         super().__init__(*args, **kwargs)
         if not 0 <= alpha <= 1:
             raise ConfigError(f"alpha must be in [0, 1]; got {alpha}.")
         if self.optimize_memory_usage:
             raise ConfigError("optimize_memory_usage is not possible with prioritised replay.")
-        self.alpha = alpha
+        self.alpha = self.first_alpha = alpha
         self.errors = np.zeros(self.buffer_size * self.n_envs, np.float32)
         self.tree = SumTree(self.buffer_size * self.n_envs)
         self.greatest = 1.0
@@ -106,6 +114,7 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         u = (np.arange(batch_size) + self.rng.random(batch_size)) * width
         rows = self.tree.find(u)
         self.drawn.append(rows)
+        del self.drawn[:-_REMEMBERED]  # without a callback nobody empties it
         return self.rows(rows, env)
 
     def rows(self, rows: Int[np.ndarray, " n"], env: Any = None) -> Any:
@@ -147,7 +156,8 @@ class PrioritizedCallback(BaseCallback):
         self._level = 0
 
     def _on_training_start(self) -> None:
-        self._start = self._buffer().alpha
+        self._start, self._level = self._buffer().first_alpha, -1
+        self._first = self.model.num_timesteps
         self._buffer().drawn.clear()
 
     def _on_rollout_start(self) -> None:
@@ -157,7 +167,8 @@ class PrioritizedCallback(BaseCallback):
             buffer.drawn.clear()
             env = self.model._vec_normalize_env
             buffer.learned(rows, td_errors(self.model, buffer.rows(rows, env)))
-        level = int(self.levels * (1 - self.model._current_progress_remaining))
+        steps = self.model._total_timesteps - self._first
+        level = int(self.levels * (self.model.num_timesteps - self._first) / max(1, steps))
         if self.fade and level != self._level:
             self._level = level
             buffer.prefer(self._start * max(0.0, 1 - level / self.levels))

@@ -41,6 +41,7 @@ class Sources:
             return
         if isinstance(items, Demonstrations | str | os.PathLike):
             raise ConfigError("sources must be a list: sources=[...], also if there is one only.")
+        items = list(items)
         given = [_read(item) for item in items]
         if not given:
             raise ConfigError("sources must not be empty. Without sources use ReplayBuffer.")
@@ -63,7 +64,7 @@ class Sources:
 
     def _again(self, i: int) -> Demonstrations:
         path = self.paths[i]
-        if path is None or not Path(path).exists():
+        if path is None or not (path.startswith("minari:") or Path(path).exists()):
             raise FileError(
                 f"the rows of source {self.names[i]!r} were not saved with the learner. Give them "
                 "again: model.replay_buffer.attach([...])."
@@ -147,18 +148,28 @@ def pool_of(
 def in_space(values: Any, space: spaces.Space, what: str) -> Any:
     """Rows of a space: (n, ...) in its type; for a dictionary of spaces one array each.
 
+    Rows of a dictionary are its parts side by side, sorted by name. Images may have their colours
+    last; Stable-Baselines3 has them first.
+
     >>> in_space(np.array([1, 0]), spaces.Discrete(2), "action").tolist()
     [[1], [0]]
     """
     values = np.asarray(values)
     n = len(values)
     if isinstance(space, spaces.Dict):
-        widths = [_width(inner) for inner in space.spaces.values()]
+        inside = sorted(space.spaces.items())
+        for key, inner in inside:
+            if len(inner.shape or ()) > 2:
+                raise ConfigError(
+                    f"{what}, part {key!r}: images in dictionaries cannot be used here, since "
+                    "rows do not say where their colours are. Observe the image alone."
+                )
+        widths = [_width(inner) for _, inner in inside]
         flat = _reshaped(values, (n, sum(widths)), what, space)
         cuts = np.split(flat, np.cumsum(widths)[:-1], axis=1)
         return {
             key: in_space(cut, inner, f"{what}, part {key!r}")
-            for (key, inner), cut in zip(space.spaces.items(), cuts, strict=True)
+            for (key, inner), cut in zip(inside, cuts, strict=True)
         }
     if isinstance(space, spaces.Discrete):
         numbers = _reshaped(values, (n, 1), what, space)
@@ -170,6 +181,10 @@ def in_space(values: Any, space: spaces.Space, what: str) -> Any:
         return numbers.astype(np.int64)
     if space.shape is None:
         raise ConfigError(f"{what}: spaces of type {type(space).__name__} cannot be used here.")
+    if values.ndim == 4 and values.shape[1:] != space.shape:
+        values = np.moveaxis(values, -1, 1)
+    if values.ndim > 2 and values.shape[1:] != space.shape:
+        raise _misfit(values, what, space)
     return _reshaped(values, (n, *space.shape), what, space).astype(space.dtype)
 
 
@@ -211,11 +226,11 @@ def flat(values: Any, space: spaces.Space) -> Float32[np.ndarray, "n k"]:
     [[0.0, 1.0], [1.0, 0.0]]
     """
     if isinstance(space, spaces.Dict):
-        parts = [flat(values[key], inner) for key, inner in space.spaces.items()]
+        parts = [flat(values[key], inner) for key, inner in sorted(space.spaces.items())]
         return np.concatenate(parts, axis=1)
     if isinstance(space, spaces.Discrete):
         return np.eye(int(space.n), dtype=np.float32)[values.ravel() - space.start]
-    return values.reshape(len(values), -1).astype(np.float32)
+    return values.reshape(len(values), int(np.prod(values.shape[1:]))).astype(np.float32)
 
 
 def _read(item: Any) -> Demonstrations:
@@ -242,11 +257,15 @@ def _reshaped(
     values: np.ndarray, shape: tuple[int, ...], what: str, space: spaces.Space
 ) -> np.ndarray:
     if values.size != int(np.prod(shape)):
-        raise DataError(
-            f"{what} has shape {values.shape}, but the task's space is {space}. Are these rows of "
-            "another task, or seen through another wrapper?"
-        )
+        raise _misfit(values, what, space)
     return values.reshape(shape)
+
+
+def _misfit(values: np.ndarray, what: str, space: spaces.Space) -> DataError:
+    return DataError(
+        f"{what} has shape {values.shape}, but the task's space is {space}. Are these rows of "
+        "another task, or seen through another wrapper?"
+    )
 
 
 def _width(space: spaces.Space) -> int:

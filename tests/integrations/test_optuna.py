@@ -142,6 +142,8 @@ def test_a_study_pays_while_its_best_point_is_not_below_the_middle():
     assert pays(names, [*own, *theirs]).tolist() == [True, False, False, True]
     assert pays(names, [*own, *theirs], maximised=True).tolist() == [True, True, False, True]
     assert not pays(names, theirs).any()
+    pruned = [one(0, None, TrialState.PRUNED)] * 5  # they do not move the middle of the others
+    assert pays(names, [*own, *pruned, *theirs]).tolist() == [True, False, False, True]
 
 
 @pytest.mark.parametrize("kind", ["study", "trials"])

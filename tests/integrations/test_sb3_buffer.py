@@ -3,6 +3,7 @@
 import pickle
 from functools import partial
 
+import gymnasium
 import numpy as np
 import pytest
 import torch
@@ -13,8 +14,15 @@ from stable_baselines3.common.buffers import ReplayBuffer
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 import bers
+from bers import Demonstrations
 from bers.errors import ConfigError, DataError, FileError
-from bers.integrations.sb3 import BersDictReplayBuffer, BersReplayBuffer, Sources
+from bers.integrations.record import Recorder
+from bers.integrations.sb3 import (
+    BersDictReplayBuffer,
+    BersReplayBuffer,
+    Sources,
+    from_replay_buffer,
+)
 from bers.integrations.sb3_sources import in_space, pool_of, scaled
 from bers.reuse.batches import BatchGuide
 
@@ -188,6 +196,49 @@ def test_dictionaries_of_observations():
     before, *_ = ours.since(5)
     assert before.shape == (15, 3)
     assert type(pickle.loads(pickle.dumps(ours))) is BersDictReplayBuffer
+
+
+def test_parts_of_a_dictionary_are_sorted_by_name_as_a_recorder_writes_them():
+    class Robot(gymnasium.Env):
+        observation_space = spaces.Dict(
+            robot=spaces.Box(0, 9, (2,), np.float32), goal=spaces.Box(0, 9, (1,), np.float32)
+        )
+        action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+        def reset(self, *, seed=None, options=None):
+            return self.step(0)[0], {}
+
+        def step(self, action):
+            seen = {"robot": np.full(2, 1, np.float32), "goal": np.full(1, 5, np.float32)}
+            return seen, 0.0, False, False, {}
+
+    watched = Recorder(Robot(), "somebody")
+    watched.reset()
+    for _ in range(4):
+        watched.step(np.zeros(1, np.float32))
+    ours = buffer(env=Robot(), sources=[watched.recording.demonstrations()])
+    assert (ours.pool.observations["robot"] == 1).all()
+    assert (ours.pool.observations["goal"] == 5).all()
+    seen = {k: v[None] for k, v in Robot().step(0)[0].items()}
+    ours.add(seen, seen, np.zeros((1, 1)), np.zeros(1), np.zeros(1), [{}])
+    again = buffer(env=Robot(), sources=[from_replay_buffer(ours, name="again")])
+    assert (again.pool.observations["goal"] == 5).all()
+
+
+def test_images_with_colours_last_are_turned():
+    image = np.zeros((6, 4, 5, 3), np.uint8) + np.array([10, 20, 30], np.uint8)
+    none = np.zeros(6, bool)
+    steps = image, np.zeros((6, 1)), none * 1.0, image, none, none
+    source = Demonstrations.from_transitions(*steps, name="somebody")
+    first = spaces.Box(0, 255, (3, 4, 5), np.uint8)
+    made = in_space(source.payload["observation"], first, "observation")
+    assert made.shape == (6, 3, 4, 5)
+    assert made.dtype == np.uint8
+    assert made.mean(axis=(0, 2, 3)).tolist() == [10, 20, 30]
+    with pytest.raises(DataError, match="seen through another wrapper"):
+        in_space(image, spaces.Box(0, 255, (3, 5, 4), np.uint8), "observation")
+    with pytest.raises(ConfigError, match="Observe the image alone"):
+        in_space(image, spaces.Dict(camera=first), "observation")
 
 
 def test_choices():

@@ -10,6 +10,7 @@ from stable_baselines3 import DQN, SAC, TD3
 from stable_baselines3.common.logger import HumanOutputFormat, Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
+from bers import Demonstrations
 from bers.errors import ConfigError, DataWarning, FileError
 from bers.integrations.sb3 import BersCallback, BersReplayBuffer
 
@@ -84,12 +85,75 @@ def test_rewards_of_sources_are_those_of_the_target():
     found = callback(schedule=1.0)
     model.learn(250, callback=found)
     buffer = model.replay_buffer
+    found._tell(buffer)
     rows = np.arange(SOURCES[0].n)
     handed = buffer.guide.rewards(rows)
     place = SOURCES[0].payload["next_observation"][:, 0]
     truth = -((place - 1.0) ** 2)  # the target's, not the source's
     assert np.corrcoef(handed, truth)[0, 1] > 0.9
     assert np.corrcoef(buffer.pool.rewards, truth)[0, 1] < 0.5
+
+
+def test_a_target_out_of_reach_trusts_nobody():
+    class Far(Line):
+        def step(self, action):
+            seen, reward, *rest = super().step(action)
+            return seen, -reward - 100.0, *rest
+
+    model, found = learner(env=Far()), callback(schedule=0.9)
+    model.learn(200, callback=found)
+    assert found.weights == {**dict.fromkeys(found.names, 0.0), "nobody": 1.0}
+    found._tell(model.replay_buffer)
+    assert model.replay_buffer.guide is None
+
+
+def test_a_callback_goes_on_or_begins_anew():
+    model, found = learner(), callback(schedule=0.9)
+    model.learn(200, callback=found)
+    looks = found.reuse.m
+    model.learn(200, callback=found)  # steps are counted from 0 again
+    assert found.reuse.m >= 2 * looks - 1
+    drawn = model.replay_buffer.drawn.copy()
+    model.learn(50, reset_num_timesteps=False)  # without us
+    assert (model.replay_buffer.drawn[:-1] == drawn[:-1]).all()
+    learner(env=Line(-1.0)).learn(200, callback=found)
+    assert max(found.weights, key=lambda name: found.weights[name]) == "to -1"
+    env = DummyVecEnv([lambda: Line(1.0)] * 8)
+    learner(env=env).learn(80, callback=callback(every=8))  # as many steps as environments
+
+
+def test_the_usual_chance_fades_over_what_is_left_to_learn():
+    model, found = learner(), callback()
+    model.learn(2000)
+    model.learn(200, callback=found, reset_num_timesteps=False)
+    assert 0.02 < found.reuse.p_m < 0.08
+
+
+def test_a_schedule_may_begin_with_nothing():
+    found = callback(schedule=lambda m: 0.0 if m <= 2 else 0.5)
+    learner().learn(200, callback=found)
+    assert found.reuse.m >= 4
+    assert found.reuse.p_m == 0.5
+
+
+@pytest.mark.filterwarnings("ignore:rich is experimental")
+def test_long_names_and_the_bar(capsys):
+    names = ["operator alice, night shift, week 1", "operator alice, night shift, week 2"]
+    sources = [demonstrator(goal, name=name) for goal, name in zip((-1.0, 1.0), names, strict=True)]
+    found = callback()
+    model = learner(sources=sources, verbose=1)
+    model.learn(200, callback=found, log_interval=1, progress_bar=True)
+    assert list(found.weights) == [*names, "nobody"]
+    assert "trust operator alice" in capsys.readouterr().out
+
+
+def test_rare_rewards_are_not_trimmed_away():
+    rows = demonstrator(1.0)
+    pay = np.where(np.arange(rows.n) % 100 == 0, 10.0, 0.0)
+    rare = Demonstrations(rows.x, pay, "rare", payload={**rows.payload, "reward": pay})
+    found = callback()
+    learner(sources=[rare]).learn(100, callback=found)
+    assert found.reuse.keep == (0.0, 10.0)
 
 
 def test_choices_and_several_environments():
@@ -184,5 +248,6 @@ def test_sbx_asks_for_several_steps_at_once():
     model = learner(sbx.SAC, gradient_steps=2)
     model.learn(160, callback=found)
     assert found.weights["to 1"] > 0.9
+    found._tell(model.replay_buffer)
     assert model.replay_buffer.chunk == 16
     assert torch.device("cpu") == model.replay_buffer.device

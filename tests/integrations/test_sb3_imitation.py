@@ -52,6 +52,21 @@ def test_the_policy_comes_close_to_the_source(kind):
     assert near > far
 
 
+@pytest.mark.filterwarnings("ignore::bers.errors.DataWarning")
+def test_the_pull_stays_within_the_librarys_clipping():
+    source, norms = demonstrator(1.0, skilled=True, kind="discrete"), []
+    model = learner(DQN, source, max_grad_norm=0.5, train_freq=1)
+
+    def heard(*_):
+        grads = [p.grad for p in model.q_net.parameters() if p.grad is not None]
+        norms.append(float(torch.stack([g.norm() for g in grads]).norm()))
+
+    found = callback(clone=10.0)
+    optimiser(model).register_step_post_hook(heard)
+    model.learn(120, callback=found)
+    assert max(norms) <= 0.5 + 1e-5
+
+
 def test_what_is_added_to_the_gradient():
     """The derivative, by the critic's size, of the cross-entropy, by hand."""
     source = demonstrator(1.0, skilled=True, episodes=1)

@@ -5,6 +5,7 @@ import pytest
 from sb3_helpers import Line
 from stable_baselines3 import DDPG, DQN, SAC, TD3
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
+from stable_baselines3.common.callbacks import ConvertCallback
 
 import bers
 from bers.errors import ConfigError, DataError
@@ -82,6 +83,11 @@ def test_learners_learn_from_it_and_alpha_fades(kind):
     learned_from = buffer.errors[:200][buffer.errors[:200] != buffer.greatest]
     assert len(set(learned_from.tolist())) > 50
     assert buffer.alpha < 0.1
+    alphas = []
+    watch = ConvertCallback(lambda *_: alphas.append(buffer.alpha) is None)
+    model.learn(40, callback=[found, watch])
+    assert alphas[0] == pytest.approx(0.6)  # a second run starts from the first preference again
+    assert alphas[-1] < 0.1
     rows = np.arange(20)
     errors = td_errors(model, buffer.rows(rows))
     assert errors.shape == (20,)
@@ -96,7 +102,18 @@ def test_the_error_is_reward_plus_next_value_less_value():
     np.testing.assert_allclose(td_errors(model, rows), expected, rtol=1e-5)
 
 
+def test_without_its_callback_it_keeps_no_more_than_it_must():
+    made = filled()
+    for _ in range(1010):
+        made.sample(2)
+    assert len(made.drawn) == 1000
+
+
 def test_wrong_uses_of_it_are_refused():
+    seen = Line(observations="dict")
+    how = {**small(), "replay_buffer_class": PrioritizedReplayBuffer}
+    with pytest.raises(ConfigError, match="FlattenObservation"):
+        SAC("MultiInputPolicy", seen, **how)
     with pytest.raises(ConfigError, match="alpha"):
         filled(alpha=2.0)
     plain = SAC("MlpPolicy", ENV, **small())
