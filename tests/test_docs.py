@@ -305,3 +305,16 @@ def test_the_page_of_agents_shows_the_stored_results():
     assert tables.strip() in page
     picture = (stored / "agents.png").read_bytes()
     assert (ROOT / "docs" / "agents.png").read_bytes() == picture
+    runs = read_runs(stored)  # what the page says in words
+    assert runs.trials >= 5
+    over_all = {
+        (task, method): returns(runs, task, method).mean()
+        for task in runs.values("task")
+        for method in ("BERS", "equal", "None")
+    }
+    for task in runs.values("task"):
+        ours, equal, none = (over_all[task, method] for method in ("BERS", "equal", "None"))
+        assert ours > equal
+        assert ours > none - 0.05 * abs(none) if task.endswith("mislead") else ours > none
+    for task in ("supply chain, SAC", "supply chain, TD3"):
+        assert over_all[task, "BERS"] > returns(runs, task, "best source alone").mean()

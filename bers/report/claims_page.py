@@ -29,6 +29,10 @@ HEAD = (
     "supply-equal-weights-bers",
     "reacher-improves-upper-right",
     "reacher-both-bers",
+    "agents-ahead-none-supply-chain-td3",
+    "agents-safe-none-pendulum-sac-all-mislead",
+    "tuning-saved-kernel-ridge",
+    "tuning-saved-boosting",
 )
 """Ids of the claims in the short table, which the README shows: one or two per study, and some that
 do not hold."""

@@ -57,7 +57,7 @@ _RIVALS = {"None": "the plain learner", "equal": "one that takes all sources ali
 def tuning_claims(runs: Runs) -> Iterator[Claim]:
     """Whether earlier studies save trials, and whether misleading ones cost anything."""
     for panel in runs.values("panel"):
-        short = panel.replace(" ", "-")
+        short = panel.replace(",", "").replace(" ", "-")
         value, pair = share(runs, panel, _OURS)
         yield Claim(
             f"tuning-saved-{short}",
