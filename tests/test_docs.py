@@ -297,7 +297,8 @@ def test_the_page_of_optuna_shows_the_stored_results():
 
 
 def test_the_page_of_agents_shows_the_stored_results():
-    from bers.report.agents import agents_tables
+    from bers.report.agents import agents_tables, returns
+    from bers.report.curves import read_runs
 
     stored, page = ROOT / "reproductions" / "agents", (ROOT / "docs" / "sb3.md").read_text()
     tables = agents_tables(stored)

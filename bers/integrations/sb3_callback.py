@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList, ProgressBarCallback
+from stable_baselines3.common.callbacks import BaseCallback
 
 from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
 from bers.algorithm_files import plain, reuse_of, reuse_parts, stream_of
@@ -28,6 +28,7 @@ from bers.data.trim import Trim
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3_buffer import BersReplayBuffer
 from bers.integrations.sb3_imitation import imitation
+from bers.integrations.sb3_log import record, show
 from bers.integrations.sb3_sources import flat, in_space
 from bers.learners.base import Experience
 from bers.model.config import ModelConfig
@@ -35,7 +36,6 @@ from bers.model.neural_linear import Model
 from bers.reuse.batches import BatchGuide, Mix
 from bers.reuse.schedule import Constant, Linear, Power, Schedule, schedule_named
 from bers.sealed import read_sealed, write_sealed
-from bers.trust.ranking import unique
 
 _FORMAT = "bers-sb3-1"
 _OVER = 1e-3  # a chance that is no longer worth the work
@@ -43,7 +43,6 @@ _FADED = 0.05  # the default chance, when all steps are done
 _CLONE = 3.0
 _MANY_INPUTS = 2000
 _POOR = 0.5
-_KEY = 26  # letters of a name that a key of the logger has room for
 
 
 class BersCallback(BaseCallback):
@@ -308,23 +307,11 @@ class BersCallback(BaseCallback):
 
     def _log(self, buffer: BersReplayBuffer) -> None:
         assert self.reuse is not None
-        # the library's table cuts keys at 36 characters, and does not bear two that are then alike
-        names = unique([n if len(n) <= _KEY else n[: _KEY - 5] for n in self.names])
-        *weights, nobody = self.weights.values()
-        for name, weight in zip(names, weights, strict=True):
-            self.logger.record(f"bers/weight_{name}", weight)
-        self.logger.record("bers/nobody", nobody)
-        self.logger.record("bers/p_m", self.reuse.p_m)
-        self.logger.record("bers/explained", self.explained)
-        drawn = buffer.drawn / max(1, buffer.drawn.sum())
-        for name, share in zip([*names, "own"], drawn, strict=True):
-            self.logger.record(f"bers/rows_{name}", float(share))
+        record(
+            self.logger, self.weights, buffer.drawn, p_m=self.reuse.p_m, explained=self.explained
+        )
         buffer.drawn[:] = 0
-        bar = _progress_bar(self.locals.get("callback"))
-        if bar is not None:
-            best = max(self.weights.items(), key=lambda pair: pair[1])
-            told = f"trust {best[0]} {best[1]:.2f}, p {self.reuse.p_m:.2f} "
-            bar.set_description_str(told)  # the library's bar draws no postfix
+        show(self.locals.get("callback"), self.weights, self.reuse.p_m)
 
 
 def _without_extremes(source: Demonstrations, trim: Trim) -> Demonstrations:
@@ -339,15 +326,3 @@ def _prepared(guide: BatchGuide, a: Float64[np.ndarray, " N"]) -> BatchGuide:
     rows = np.flatnonzero(np.repeat(a > 0, guide.counts))
     rewards[rows] = guide.rewards(rows)
     return replace(guide, rewards=partial(np.take, rewards))
-
-
-def _progress_bar(callback: Any) -> Any:
-    """The bar of `learn(progress_bar=True)`, if there is one."""
-    for one in callback.callbacks if isinstance(callback, CallbackList) else [callback]:
-        if isinstance(one, ProgressBarCallback):
-            return getattr(one, "pbar", None)
-        if isinstance(one, CallbackList):
-            found = _progress_bar(one)
-            if found is not None:
-                return found
-    return None
