@@ -22,7 +22,7 @@ _NAMES = (
     "supply-flows, reacher, reacher-map, agents, tuning, heads, trust, nobody, grunfeld"
 )
 
-_QUICK_LOOK = "about 10 minutes"
+_QUICK_LOOK = "about 8 minutes"
 
 
 def reproduce(

@@ -28,7 +28,8 @@ def agents_claims(runs: Runs) -> Iterator[Claim]:
         yield claim_of(
             runs,
             f"agents-right-{short}",
-            f"{task}: {whom} have {_TRUSTED} or more of the weight, from the second test point on",
+            f"Stable-Baselines3, {task}: {whom} have {_TRUSTED} or more of the weight, from the second "
+            "test point on",
             _OURS,
             f"{found.mean():.2f}",
             found.mean() >= _TRUSTED,
@@ -43,7 +44,7 @@ def agents_claims(runs: Runs) -> Iterator[Claim]:
             yield claim_of(
                 runs,
                 f"agents-{'safe' if misled else 'ahead'}-{rival.lower()}-{short}",
-                f"{task}: the agent is {how} {called} over all of the run",
+                f"Stable-Baselines3, {task}: the agent is {how} {called} over all of the run",
                 _OURS,
                 f"{ours.mean():.0f} against {theirs.mean():.0f}",
                 gain > least,
