@@ -162,7 +162,8 @@ def _data_sets() -> tuple[Problem, ...]:
     from sklearn import datasets
 
     def problem(name: str, load: Callable[..., Any]) -> Problem:
-        return _support(name, *_some(*load(return_X_y=True), np.random.default_rng(0)))
+        X, y = load(return_X_y=True)
+        return _support(name, *_some(X, y, np.random.default_rng(0)))
 
     return (
         problem("digits", datasets.load_digits),

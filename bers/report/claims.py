@@ -11,6 +11,7 @@ import numpy as np
 from bers.errors import FileError
 from bers.report.claim import Claim, claim_of
 from bers.report.curves import Runs, every_generation, log10_mean, number, read_runs
+from bers.report.figures import is_quick
 from bers.report.reacher_claims import reacher_claims
 from bers.report.static_claims import RIGHT, static_claims
 from bers.report.statistics import interquartile_mean
@@ -20,11 +21,14 @@ from bers.report.trust_claims import grunfeld_claims, heads_claims, nobody_claim
 
 
 def claims(root: Path) -> list[Claim]:
-    """All claims for which there are journals under `root`, such as `reproductions`."""
+    """All claims for which there are journals under `root`, such as `reproductions`.
+
+    A quick look shows nothing of this kind, and is passed over.
+    """
     found: list[Claim] = []
     for name, check in _CHECKS.items():
         folder = root / name
-        if folder.is_dir() and any(folder.glob("*.jsonl")):
+        if folder.is_dir() and any(folder.glob("*.jsonl")) and not is_quick(folder):
             found += check(read_runs(folder))
     if not found:
         raise FileError(

@@ -108,10 +108,11 @@ def _section(folder: Path, live: bool) -> Section:
         )
     fine = [j for j in journals if not j.failed]
     runs = runs_of(folder, journals) if fine else None
+    quick = is_quick(folder)
     return Section(
         name=folder.name,
         about=ABOUT.get(folder.name, ""),
-        claims=[] if runs is None else claims_of(folder.name, runs),
+        claims=[] if runs is None or quick else claims_of(folder.name, runs),
         charts=[] if runs is None else _charts(runs),
         frames=[] if runs is None else _latent(runs),
         frame_names=list(_HEADS),
@@ -121,7 +122,7 @@ def _section(folder: Path, live: bool) -> Section:
         provenance=_provenance(fine),
         trials=0 if runs is None else runs.trials,
         failed=len(journals) - len(fine),
-        quick=is_quick(folder),
+        quick=quick,
     )
 
 

@@ -28,8 +28,8 @@ def agents_claims(runs: Runs) -> Iterator[Claim]:
         yield claim_of(
             runs,
             f"agents-right-{short}",
-            f"Stable-Baselines3, {task}: {whom} have {_TRUSTED} or more of the weight, from the second "
-            "test point on",
+            f"Stable-Baselines3, {task}: {whom} have {_TRUSTED} or more of the weight, from the "
+            "second test point on",
             _OURS,
             f"{found.mean():.2f}",
             found.mean() >= _TRUSTED,

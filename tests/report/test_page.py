@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,8 @@ from chromium import PROGRAM, Browser
 from bers.commands.report import studies
 from bers.errors import FileError
 from bers.journal import write_journal
+from bers.report.claims import claims
+from bers.report.figures import QUICK
 from bers.report.markdown import to_html
 from bers.report.page import page
 from bers.report.server import serve
@@ -96,6 +99,19 @@ def test_everything_is_on_the_page(made):
     assert "c0de" in text
     assert HOSTILE in text
     assert "How the heads' means move with two features." in text
+
+
+def test_a_quick_look_is_marked_and_claims_nothing(tmp_path):
+    root = Path(__file__).parent.parent.parent / "reproductions" / "nobody"
+    shutil.copytree(root, tmp_path / "nobody")
+    assert "What we say" in page([tmp_path / "nobody"])
+    assert len(claims(tmp_path)) == 3
+    (tmp_path / "nobody" / QUICK).touch()
+    made = page([tmp_path / "nobody"])
+    assert "What we say" not in made
+    assert "quick look" in made
+    with pytest.raises(FileError, match="no folder of a study with claims"):
+        claims(tmp_path)
 
 
 def test_studies_in_a_folder_come_in_the_order_of_the_page(tmp_path):
