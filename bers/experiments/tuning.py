@@ -29,9 +29,9 @@ class TuningConfig:
     earlier: int = 50
     """Trials of an earlier study."""
     trials: int = 50
-    """After which TPE's value is the goal of all; and with misleading studies."""
+    """After which TPE's value is the goal of all."""
     more: int = 60
-    """Of all methods with related studies, so that a goal can be reached late."""
+    """Of all methods, so that a goal can be reached late."""
 
 
 def trial(config: TuningConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -45,30 +45,31 @@ def trial(config: TuningConfig, seed: int) -> Iterator[dict[str, Any]]:
     }
     for target in problems:
         others = {key: study for key, study in past.items() if key != target.name}
-        about = {"number": number, "panel": name, "target": target.name, "budget": config.trials}
-        for kind, method, study in _runs(target, others, config, number):
+        about = {"trial": number, "panel": name, "target": target.name, "budget": config.trials}
+        for method, study in _runs(target, others, config, number):
             yield about | {
-                "kind": kind,
                 "method": method,
                 "best": [float(f"{value:.6g}") for value in best(study)],
-                "weights": _weights(study),
+                "at": list(range(1, config.more + 1)),
+                "along": "trial",
+                "nobody": _nobody(study),
                 "used": _used(study),
             }
 
 
 def _runs(
     target: Problem, others: Mapping[str, Any], config: TuningConfig, seed: int
-) -> Iterator[tuple[str, str, Any]]:
+) -> Iterator[tuple[str, Any]]:
     from bers.integrations.optuna import BersSampler
 
-    yield "related", "TPE", searched(target, _tpe(seed), config.more)
-    yield "related", "BERS", searched(target, BersSampler(others, seed=seed), config.more)
+    yield "TPE", searched(target, _tpe(seed), config.more)
+    yield "BERS", searched(target, BersSampler(others, seed=seed), config.more)
     points = [study.best_params for study in others.values()]
-    yield "related", "TPE, best enqueued", searched(target, _tpe(seed), config.more, points)
-    yield "related", "WS-CMA-ES", searched(target, _warm_cma(others, seed), config.more)
+    yield "TPE, best enqueued", searched(target, _tpe(seed), config.more, points)
+    yield "WS-CMA-ES", searched(target, _warm_cma(others, seed), config.more)
     for kind, mislead in MISLEADING.items():
         wrong = {key: mislead(study.trials, target) for key, study in others.items()}
-        yield kind, "BERS", searched(target, BersSampler(wrong, seed=seed), config.trials)
+        yield f"BERS, {kind}", searched(target, BersSampler(wrong, seed=seed), config.more)
 
 
 def searched(problem: Problem, sampler: Any, trials: int, first: Any = ()) -> Any:
@@ -157,8 +158,8 @@ def _warm_cma(others: Mapping[str, Any], seed: int) -> Any:
         )
 
 
-def _weights(study: Any) -> list[Any]:
-    """Weights of nobody before trials 1, 6, 11, ..."""
+def _nobody(study: Any) -> list[float]:
+    """The weight of nobody before trials 1, 6, 11, ..."""
     told = [one.user_attrs.get("bers") for one in study.trials[::5]]
     return [round(one["weights"]["nobody"], 3) for one in told if one is not None]
 

@@ -12,7 +12,7 @@ from bers.report.agents import returns, right_weights
 from bers.report.claim import Claim, claim_of, ends
 from bers.report.curves import Runs
 from bers.report.statistics import interval
-from bers.report.tuning import gaps, share
+from bers.report.tuning import gaps, misled, share
 
 _OURS = "BERS"
 _TRUSTED, _BEHIND, _SHARE = 0.9, 0.05, 0.6
@@ -67,12 +67,12 @@ def tuning_claims(runs: Runs) -> Iterator[Claim]:
             _OURS,
             f"{value:.0%}",
             ends(pair),
-            len(runs.values("number")),
+            runs.trials,
             value <= _SHARE,
             runs.folder,
         )
-        for kind in [kind for kind in runs.values("kind") if kind != "related"]:
-            worse = gaps(runs, panel, kind, _OURS)
+        for kind, method in misled(runs).items():
+            worse = gaps(runs, panel, method)
             low, _ = pair = interval(worse, np.mean)
             yield Claim(
                 f"tuning-safe-{kind}-{short}",
@@ -81,7 +81,7 @@ def tuning_claims(runs: Runs) -> Iterator[Claim]:
                 _OURS,
                 f"{worse.mean():+.1f}%",
                 ends(pair),
-                len(runs.values("number")),
+                runs.trials,
                 low <= 0,
                 runs.folder,
             )

@@ -4,6 +4,7 @@ Enters: a folder of journals. Leaves: Markdown.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ def tuning_tables(folder: Path) -> str:
     """
     runs = read_runs(folder)
     lost = f", {runs.failed} failed and left out" if runs.failed else ""
-    lines = [f"{len(runs.values('number'))} trials{lost}."]
+    lines = [f"{runs.trials} trials{lost}."]
     for make in (_saved, _by_target, _misled):
         lines += ["", *make(runs)]
     return "\n".join([*lines, ""])
@@ -30,15 +31,15 @@ def tuning_tables(folder: Path) -> str:
 
 def needed(runs: Runs, panel: str, target: str, method: str) -> np.ndarray:
     """Trials of a method until TPE's usual value; never is one more than all."""
-    goal = float(np.median(_after_budget(runs, panel, target, "related", GOAL)))
-    curves = runs.best(panel=panel, target=target, kind="related", method=method)
+    goal = float(np.median(_after_budget(runs, panel, target, GOAL)))
+    curves = runs.best(panel=panel, target=target, method=method)
     counts = np.arange(1, curves.shape[1] + 1)
     found = [evaluations_to(curve, counts, goal) for curve in curves]
     return np.minimum(found, len(counts) + 1)
 
 
-def _after_budget(runs: Runs, panel: str, target: str, kind: str, method: str) -> np.ndarray:
-    curves = runs.best(panel=panel, target=target, kind=kind, method=method)
+def _after_budget(runs: Runs, panel: str, target: str, method: str) -> np.ndarray:
+    curves = runs.best(panel=panel, target=target, method=method)
     return curves[:, runs.records[0]["budget"] - 1]
 
 
@@ -56,12 +57,12 @@ def share(runs: Runs, panel: str, method: str) -> tuple[float, tuple[float, floa
     return ratio(every), interval(every, ratio)
 
 
-def gaps(runs: Runs, panel: str, kind: str, method: str) -> np.ndarray:
+def gaps(runs: Runs, panel: str, method: str) -> np.ndarray:
     """Best value less TPE's of the same seed after the budget, in percent of it; one per run."""
     found = []
     for target in _targets(runs, panel):
-        theirs = _after_budget(runs, panel, target, "related", GOAL)
-        worse = _after_budget(runs, panel, target, kind, method) - theirs
+        theirs = _after_budget(runs, panel, target, GOAL)
+        worse = _after_budget(runs, panel, target, method) - theirs
         # where TPE has no error left, against the mean of the seeds
         unit = np.where(theirs > 0, theirs, float(np.mean(theirs)) or 1.0)
         found.append(100 * worse / unit)
@@ -72,8 +73,14 @@ def _targets(runs: Runs, panel: str) -> list[str]:
     return list(dict.fromkeys(r["target"] for r in runs.pick(panel=panel)))
 
 
+def misled(runs: Runs) -> dict[str, str]:
+    """Methods with misleading studies only, by how these mislead."""
+    start = "BERS, "
+    return {m.removeprefix(start): m for m in runs.values("method") if m.startswith(start)}
+
+
 def _methods(runs: Runs) -> list[str]:
-    return list(dict.fromkeys(r["method"] for r in runs.pick(kind="related")))
+    return [m for m in runs.values("method") if m not in misled(runs).values()]
 
 
 def _saved(runs: Runs) -> list[str]:
@@ -83,7 +90,7 @@ def _saved(runs: Runs) -> list[str]:
         for method in _methods(runs):
             count = np.concatenate([needed(runs, panel, t, method) for t in targets])
             part, ends = share(runs, panel, method)
-            change = gaps(runs, panel, "related", method)
+            change = gaps(runs, panel, method)
             rows.append(
                 [
                     panel,
@@ -116,9 +123,9 @@ def _by_target(runs: Runs) -> list[str]:
 def _misled(runs: Runs) -> list[str]:
     rows = []
     for panel in runs.values("panel"):
-        for kind in [kind for kind in runs.values("kind") if kind != "related"]:
-            change = gaps(runs, panel, kind, "BERS")
-            used = [len(r["used"]) for r in runs.pick(panel=panel, kind=kind, method="BERS")]
+        for kind, method in misled(runs).items():
+            change = gaps(runs, panel, method)
+            used = [_tried(r) for r in runs.pick(panel=panel, method=method)]
             ends = interval(change, np.mean)
             rows.append(
                 [
@@ -133,6 +140,11 @@ def _misled(runs: Runs) -> list[str]:
     heads = ["family", "earlier studies", "error against TPE's", "95% interval"]
     heads += ["better, same, worse", "points tried"]
     return ["**Misleading studies**, after as many trials", "", *table(heads, rows)]
+
+
+def _tried(record: dict[str, Any]) -> int:
+    """Points of earlier studies among the trials that count."""
+    return sum(number <= record["budget"] for number in record["used"])
 
 
 def _won(change: np.ndarray) -> str:

@@ -17,7 +17,7 @@ from bers.report.statistics import band
 from bers.report.svg import Chart, Line
 
 STATISTICS = {"mean": "mean", "iqm": "interquartile mean"}
-_WHERE = ("panel", "truth", "task", "kind", "number")
+_WHERE = ("panel", "target", "truth", "task", "kind", "number")
 _MOST_SHOWN = 2  # methods whose weights are drawn
 
 
@@ -113,6 +113,7 @@ def _curves(runs: Runs, curve: Curve) -> Group:
                 lines[statistic].append(_banded(method, number, values, statistic, curve.log))
         if lines["mean"]:
             across = curve.x_label if at or curve.field != "returns" else "episode"
+            across = next((r["along"] for r in runs.records if "along" in r), across)
             chart = Chart(
                 place_name(place) or "all", x, lines, across, curve.y_label, log=curve.log,
                 levels=_levels(runs, place),
