@@ -155,7 +155,7 @@ def _labels(chart: Chart) -> list[str]:
     return [
         f'<text class="name" x="{(WIDTH + _LEFT) // 2}" y="{HEIGHT - 6}">'
         f"{escape(chart.x_label)}</text>",
-        f'<text class="name" transform="translate(13,{middle}) rotate(-90)">'
+        f'<text class="name" transform="translate(9,{middle}) rotate(-90)">'
         f"{escape(chart.y_label)}</text>",
     ]
 
