@@ -96,7 +96,7 @@ def matching(runs: Runs, place: Mapping[str, Any], method: str, field: str) -> l
 
 
 def _curves(runs: Runs, curve: Curve) -> Group:
-    methods = runs.values("method")
+    methods = sorted(runs.values("method"), key=lambda name: name != "BERS")  # ours has one colour
     charts = []
     for place in places(runs):
         lines: dict[str, list[Line]] = {statistic: [] for statistic in STATISTICS}
