@@ -60,8 +60,7 @@ class Imitation:
 
     def _actor(self, seen: Any, did: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
-            worth = self.learner.critic(seen, did)
-            size = (worth[0] if isinstance(worth, tuple) else worth).abs().mean()
+            size = self.learner.critic.q1_forward(seen, did).abs().mean()
         # its slope is twice the distance, also where the actor's last tanh is flat
         far = binary_cross_entropy_with_logits(
             2 * self._bare(seen), (1 + did) / 2, reduction="none"

@@ -47,15 +47,14 @@ class BatchGuide:
         """Rows of the pool, or -1 where the learner uses its own."""
         decisions = (batches, 1) if self.mix == "batch" else (batches, size)
         coin, u = self.rng.random((2, *decisions))
-        sources = np.searchsorted(np.cumsum(self.a), u, side="right")  # beyond the last: nobody
-        known = (self.mix == "half") | (coin < self.p_m)
-        known &= sources < len(self.a)
-        sources = np.broadcast_to(np.where(known, sources, -1), (batches, size))
-        sources = np.where(self.counts[sources] > 0, sources, -1)
+        sources = np.cumsum(self.a).searchsorted(u, side="right")  # beyond the last: nobody
+        counts = np.append(self.counts, 0)
+        starts = np.cumsum(counts) - counts
+        held = counts.take(sources)
+        known = held > 0
         if self.mix == "half":
-            sources = np.where(np.arange(size) < size // 2, sources, -1)
-        starts = np.cumsum(self.counts) - self.counts
-        rows = starts[sources] + (self.rng.random((batches, size)) * self.counts[sources]).astype(
-            np.int64
-        )
-        return np.where(sources >= 0, rows, -1)
+            known &= np.arange(size) < size // 2
+        else:
+            known &= coin < self.p_m
+        rows = starts.take(sources) + (self.rng.random((batches, size)) * held).astype(np.int64)
+        return np.where(known, rows, -1)
