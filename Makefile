@@ -12,11 +12,11 @@ help: ## this list
 
 $(VENV)/.user: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e .
+	$(PIP) -e '.[plot]'
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.user
-	$(PIP) -e '.[dev]'
+$(VENV)/.dev: $(VENV)/.user studies/pyproject.toml
+	$(PIP) -e '.[dev]' -e 'studies[all]'
 	@touch $@
 
 venv: $(VENV)/.dev ## set up the virtual environment, nothing else
@@ -43,15 +43,15 @@ bench: $(VENV)/.dev ## speed and memory against named peers; ONLY=name runs one
 	$(BIN)/python benchmarks/run.py $(ONLY)
 
 reproduce: $(VENV)/.dev ## all long experiments, for hours; results under runs/
-	$(BIN)/bers reproduce
-	$(BIN)/bers claims runs
-	$(BIN)/bers report runs
+	$(BIN)/bers-studies reproduce
+	$(BIN)/bers-studies claims runs
+	$(BIN)/bers-studies report runs
 
 claims: $(VENV)/.dev ## the tables of claims in README.md and docs/, made anew from reproductions/
-	$(BIN)/bers claims -w README.md -w docs/index.md -w docs/claims.md
+	$(BIN)/bers-studies claims -w README.md -w docs/index.md -w docs/claims.md
 
 docs: $(VENV)/.dev ## the documentation as a site under site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove the virtual environment and everything built
-	rm -rf $(VENV) site build *.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) site build *.egg-info studies/build studies/*.egg-info .pytest_cache .ruff_cache

@@ -21,7 +21,7 @@ def rows() -> list[Row]:
     if with_help:
         contenders["help"] = here(lambda: program([str(command), "--help"]))
     else:
-        say("help_time: skipped, there is no bers/cli.py or no `bers` beside this Python yet")
+        say("help_time: skipped, there is no `bers` beside this Python yet")
     seconds = take_turns("import_time", contenders, rounds=9)
     made = [_import_row(max(seconds["import"] - seconds["bare"], 0.0), seconds["bare"])]
     if with_help:

@@ -6,14 +6,14 @@ from functools import partial
 import numpy as np
 import torch
 from apart import apart
+from bers_studies.static.demonstrations import demonstrate
+from bers_studies.static.functions import SOURCES
 from row import Row, faster
 from timing import take_turns
 from torch_model import TorchModel
 from torch_threads import faster_of, variants
 
 from bers import Demonstrations, Model, ModelConfig, fit, refine
-from bers.experiments.demonstrations import demonstrate
-from bers.problems.functions import SOURCES
 
 _BATCHES, _PEER_BATCHES = 2000, 400
 

@@ -8,12 +8,11 @@ call for each episode; the peers step a Gymnasium environment whose step is comp
 from collections.abc import Callable
 
 import gymnasium
+from bers_studies.envs.reacher import Reacher, ReacherTask
+from bers_studies.rl import dqn
+from bers_studies.rl.dqn import DQNConfig
 from row import Row
 from training import compiled, continued, race
-
-from bers.learners import dqn
-from bers.learners.dqn import DQNConfig
-from bers.problems.reacher import Reacher, ReacherTask
 
 STEPS = Reacher().horizon
 _CONFIG = DQNConfig()

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from bers_studies.static.functions import HIGH, LOW, RASTRIGIN, SOURCES
 from torch_model import TorchModel
 
 from bers import Demonstrations, Model, ModelConfig, fit, refine
-from bers.problems.functions import HIGH, LOW, RASTRIGIN, SOURCES
 
 N, INPUTS = 6000, 10
 ROUNDS, CALLS = 15, 8

@@ -14,12 +14,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from apart import apart
+from bers_studies.rl.prioritised import Prioritised, draw, learned, new_prioritised, preload
+from bers_studies.rl.replay import Transitions
 from one_thread import one_thread
 from row import Row, faster
 from timing import take_turns
-
-from bers.learners.prioritised import Prioritised, draw, learned, new_prioritised, preload
-from bers.learners.replay import Transitions
 
 CAPACITY, BATCH = 1_000_000, 32
 ALPHA, BETA, EPSILON = 0.6, 0.4, 0.01

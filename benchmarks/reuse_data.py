@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 import numpy as np
+from bers_studies.static.demonstrations import DIMENSION, demonstrate
+from bers_studies.static.functions import HIGH, LOW, RASTRIGIN, SOURCES
 
 from bers import Demonstrations, ModelConfig
 from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
 from bers.data.transforms import Log1p
-from bers.experiments.demonstrations import DIMENSION, demonstrate
 from bers.learners.base import Experience
 from bers.learners.differential_evolution import DifferentialEvolution
-from bers.problems.functions import HIGH, LOW, RASTRIGIN, SOURCES
 
 GENERATIONS = 99
 _BATCHES = 500  # of pre-training; how long it was does not change what a generation costs

@@ -120,11 +120,11 @@ def draws(buffer) -> Callable[[], None]:
 def callback_share() -> tuple[float, float, float]:
     """Seconds of training, of these in the callback, and of the fit before."""
     import gymnasium
+    from bers_studies.envs.supply_chain import SupplyChain
+    from bers_studies.envs.supply_inputs import trucks_and_stocks
     from stable_baselines3 import SAC
 
     from bers.integrations.sb3 import BersCallback, BersReplayBuffer
-    from bers.problems.supply_chain import SupplyChain
-    from bers.problems.supply_inputs import trucks_and_stocks
 
     env = gymnasium.make("bers/SupplyChain-v0", scenario="target", disable_env_checker=True)
     model = SAC(

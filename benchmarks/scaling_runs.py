@@ -14,6 +14,8 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from bers_studies.runner.run import Experiment, run
+from bers_studies.runner.workers import finish
 from cpu_clock import Points, cpu_seconds, measured
 from joblib.externals.loky.backend.reduction import dumps
 from scaling_files import INPUTS, shards
@@ -21,8 +23,6 @@ from scaling_heads import FEATURES
 
 import bers
 from bers.data.shards import Shards
-from bers.experiments.runner import Experiment, run
-from bers.experiments.workers import finish
 from bers.model import nig, posteriors
 from bers.model.encoder import new_encoder
 from bers.model.scaling import input_scale

@@ -10,14 +10,13 @@ from collections.abc import Callable
 
 import gymnasium
 import numpy as np
+from bers_studies.envs.supply_chain import SupplyChain
+from bers_studies.envs.supply_env import OneHotStocks
+from bers_studies.envs.supply_task import SupplyTask
+from bers_studies.rl import ddpg
+from bers_studies.rl.ddpg import DDPGConfig
 from row import Row
 from training import compiled, continued, race
-
-from bers.integrations.gymnasium import OneHotStocks
-from bers.learners import ddpg
-from bers.learners.ddpg import DDPGConfig
-from bers.problems.supply_chain import SupplyChain
-from bers.problems.supply_task import SupplyTask
 
 STEPS = SupplyChain().horizon
 _CONFIG = DDPGConfig()

@@ -13,12 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from apart import apart
+from bers_studies.envs import supply_chain
+from bers_studies.envs.supply_chain import SupplyChain
+from bers_studies.envs.supply_env import SupplyChainEnv
 from row import Row, faster
 from timing import take_turns
-
-from bers.integrations.gymnasium import SupplyChainEnv
-from bers.problems import supply_chain
-from bers.problems.supply_chain import SupplyChain
 
 COPIES, STEPS = 1024, 200
 ROUNDS, CALLS = 10, 2

@@ -8,11 +8,10 @@ from typing import Any
 
 import jax
 from apart import Maker, apart
+from bers_studies.rl.handed import nothing_handed
 from one_thread import one_thread
 from row import Row, faster
 from timing import take_turns
-
-from bers.learners.handed import nothing_handed
 
 GOALS = {"sb3": 5.0, "sbx": 1.5}
 """How many times faster ours should be."""

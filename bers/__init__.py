@@ -7,8 +7,6 @@ quick and brings in neither JAX nor any optional package.
 from importlib import import_module
 from importlib.metadata import version as _version
 
-from bers.integrations.announce import announce as _announce
-
 _WHERE = {
     "Demonstrations": "bers.data.demonstrations",
     "Shards": "bers.data.shards",
@@ -29,8 +27,6 @@ _WHERE = {
 
 __all__ = sorted(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll]
 __version__ = _version("bers")
-
-_announce()  # gymnasium.make("bers/SupplyChain-v0") works, and nothing is imported for it
 
 
 def __getattr__(name: str) -> object:

@@ -20,6 +20,7 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.monitor import Monitor
 
 import bers
+import bers_studies.envs
 from bers.integrations.record import Recorder
 from bers.integrations.sb3 import BersCallback, BersReplayBuffer
 
@@ -110,7 +111,7 @@ for name, weight in history[-1][1].items():
 # skill: had two people wanted that and one been better at it, the weights could not tell.
 #
 # One agent is one draw of luck; curves of the next seed look different. What is gained on average
-# is measured over many trials, in `docs/supply.md` and by `bers reproduce agents`.
+# is measured over many trials, in `docs/supply.md` and by `bers-studies reproduce agents`.
 #
 # ## The picture
 

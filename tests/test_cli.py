@@ -11,13 +11,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from bers_studies.cli.reproduce import _NAMES
+from bers_studies.runner.journal import read_journals, write_journal
+from bers_studies.study import STUDIES, Study
 
 import bers
 from bers.cli import main
-from bers.commands.demo import _growing_table
-from bers.commands.reproduce import _NAMES
-from bers.experiments.studies import STUDIES, Study
-from bers.journal import read_journals, write_journal
+from bers.cli.demo import _growing_table
 from bers.progress import progress_bar
 
 
@@ -657,7 +657,7 @@ def test_claims_without_journals_come_with_advice(tmp_path, here):
     assert (code, out) == (2, "")
     assert err == (
         "bers: nowhere holds no folder of a study with claims. Give the one that holds them: `bers "
-        "claims runs`, after `bers reproduce`.\n"
+        "claims runs`, after `bers-studies reproduce`.\n"
     )
 
 

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 import ray_study
+from bers_studies.runner import workers
+from bers_studies.runner.journal import read_journal, read_journals
+from bers_studies.runner.run import Experiment, run
 from ray_study import SEEDS, Config, slow
 
 from bers import Demonstrations, ModelConfig, load, rank, save
 from bers import cluster as ray_cluster
 from bers.errors import BersError, ConfigError, FileError
-from bers.experiments import workers
-from bers.experiments.runner import Experiment, run
-from bers.journal import read_journal, read_journals
 from bers.model.side_by_side import each, work_on
 
 pytestmark = [  # Ray leaves sockets open and starts threads while it shuts down

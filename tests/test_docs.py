@@ -124,14 +124,14 @@ def test_every_page_is_in_the_navigation():
 
 
 def test_the_page_of_reproductions_shows_the_stored_pictures():
-    from bers.experiments.studies import STUDIES
-    from bers.report.claims import claims
-    from bers.report.studies import DRAWN
+    from bers_studies.report.claims import claims
+    from bers_studies.report.studies import DRAWN
+    from bers_studies.study import STUDIES
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "reproductions.md").read_text()
     for figure in range(1, 8):  # of the paper
         assert f"## Figure {figure}: " in page
-    for study in re.findall(r"bers reproduce ([a-z][a-z-]+)", page):
+    for study in re.findall(r"bers-studies reproduce ([a-z][a-z-]+)", page):
         assert study in STUDIES
     have = {path.parent.name for path in stored.glob("*/*.jsonl")}
     assert set(re.findall(r"`reproductions/([a-z-]+)`", page)) == have
@@ -163,8 +163,8 @@ def test_changelog_has_this_version():
 
 
 def test_the_page_of_heads_shows_the_stored_results():
-    from bers.report.curves import read_runs
-    from bers.report.tables import heads_tables
+    from bers_studies.report.curves import read_runs
+    from bers_studies.trust.tables import heads_tables
 
     stored = ROOT / "reproductions" / "heads"
     records = read_runs(stored).records
@@ -183,8 +183,13 @@ def test_the_page_of_heads_shows_the_stored_results():
 
 
 def test_the_page_of_weights_shows_the_stored_results():
-    from bers.report.curves import read_runs
-    from bers.report.tables import grunfeld_tables, mean_on_the_right, nobody_table, trust_tables
+    from bers_studies.report.curves import read_runs
+    from bers_studies.trust.tables import (
+        grunfeld_tables,
+        mean_on_the_right,
+        nobody_table,
+        trust_tables,
+    )
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
     tables = {"trust": trust_tables, "nobody": nobody_table, "grunfeld": grunfeld_tables}
@@ -210,8 +215,8 @@ def test_the_page_of_weights_shows_the_stored_results():
 
 
 def test_the_page_of_past_runs_shows_the_stored_results():
-    from bers.report.claims import claims
-    from bers.report.studies import TABLES
+    from bers_studies.report.claims import claims
+    from bers_studies.report.studies import TABLES
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "static.md").read_text()
     for study in ("static", "safety", "growth", "options", "paper-metric"):
@@ -235,8 +240,8 @@ def test_the_page_of_past_runs_shows_the_stored_results():
 
 
 def test_the_page_of_the_supply_chain_shows_the_stored_results():
-    from bers.report.claims import claims
-    from bers.report.studies import DRAWN, TABLES
+    from bers_studies.report.claims import claims
+    from bers_studies.report.studies import DRAWN, TABLES
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "supply.md").read_text()
     for study in ("supply", "supply-options", "supply-flows"):
@@ -253,9 +258,9 @@ def test_the_page_of_the_supply_chain_shows_the_stored_results():
 
 
 def test_the_page_of_the_reacher_shows_the_stored_results():
-    from bers.report.claims import claims
-    from bers.report.curves import read_runs
-    from bers.report.reacher import reacher_tables
+    from bers_studies.reacher.figures import reacher_tables
+    from bers_studies.report.claims import claims
+    from bers_studies.report.curves import read_runs
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "reacher.md").read_text()
     tables = reacher_tables(stored / "reacher")
@@ -277,8 +282,8 @@ def test_the_page_of_the_reacher_shows_the_stored_results():
 
 
 def test_the_page_of_optuna_shows_the_stored_results():
-    from bers.report.curves import read_runs
-    from bers.report.tuning import gaps, share, tuning_tables
+    from bers_studies.report.curves import read_runs
+    from bers_studies.tuning.tables import gaps, share, tuning_tables
 
     stored, page = ROOT / "reproductions" / "tuning", (ROOT / "docs" / "optuna.md").read_text()
     tables = tuning_tables(stored)
@@ -297,8 +302,8 @@ def test_the_page_of_optuna_shows_the_stored_results():
 
 
 def test_the_page_of_agents_shows_the_stored_results():
-    from bers.report.agents import agents_tables, returns
-    from bers.report.curves import read_runs
+    from bers_studies.agents.figures import agents_tables, returns
+    from bers_studies.report.curves import read_runs
 
     stored, page = ROOT / "reproductions" / "agents", (ROOT / "docs" / "sb3.md").read_text()
     tables = agents_tables(stored)

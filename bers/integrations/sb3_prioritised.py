@@ -3,7 +3,7 @@
 Enters: what the learner adds, and the critic's errors on the rows it last learned from. Leaves:
 batches. The library's losses take no weight per row, so the bias of such batches cannot be undone
 by weights; instead the preference itself fades to none while the learner learns. [Eq. prioritised]
-The tree is NumPy's: `bers.learners.prioritised` is for whole episodes in one compiled call, and a
+The tree is NumPy's: `bers_studies.rl.prioritised` is for whole episodes in one compiled call, and a
 call into JAX for each batch would take longer than the batch.
 """
 

@@ -5,7 +5,8 @@ A head is calibrated when its central intervals hold the share of labels that th
 that is, when the probability integral transform of the labels is uniform. [Eq. coverage]
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float64
@@ -85,3 +86,31 @@ def coverage(pit: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " levels"]:
 def uniformity(pit: Float64[np.ndarray, " n"]) -> float:
     """p-value of a Kolmogorov-Smirnov test that transforms are uniform."""
     return float(stats.kstest(pit, "uniform").pvalue)
+
+
+def source_records(
+    model: Model, held_out: Sequence[Source], **labels: object
+) -> list[dict[str, object]]:
+    """The score of every source head; not a number where no rows could be held out."""
+    nan = float("nan")
+    nothing = HeadScore("", 0, nan, nan, nan, np.full(len(LEVELS), nan))
+    records = []
+    for i, held in enumerate(held_out):
+        result = score(model, i, held) if held.n else replace(nothing, name=model.names[i])
+        records.append(record(result, rows=model.rows[i], kind="source", **labels))
+    return records
+
+
+def record(result: HeadScore, *, rows: int, **labels: object) -> dict[str, object]:
+    """A score as plain values, under `labels`."""
+    return {
+        **labels,
+        "head": result.name,
+        "rows": int(rows),
+        "held_out": result.rows,
+        "r2": result.r2,
+        "rmse": result.rmse,
+        "log_density": result.log_density,
+        "levels": LEVELS.round(2).tolist(),
+        "coverage": result.coverage.tolist(),
+    }

@@ -1,10 +1,10 @@
 """What a model of rewards sees, where nobody says better."""
 
 import numpy as np
+from bers_studies.envs.supply_chain import SupplyChain
+from bers_studies.envs.supply_inputs import one_hot_stocks
 
 from bers.control.inputs import with_products, with_squares
-from bers.problems.supply_chain import SupplyChain
-from bers.problems.supply_inputs import one_hot_stocks
 
 
 def test_a_price_times_what_is_moved_is_linear_in_the_products():

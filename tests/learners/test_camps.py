@@ -4,10 +4,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from bers_studies.static.functions import SPHERE
 
 from bers.learners.camps import Camps, divided, judged, three_others, worth_dividing
 from bers.learners.differential_evolution import DEConfig, DifferentialEvolution, Population
-from bers.problems.functions import SPHERE
 from bers.reuse.guide import Guide
 
 D = 2

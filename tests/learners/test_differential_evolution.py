@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from bers_studies.static.functions import SPHERE
 
 from bers.errors import ConfigError
 from bers.learners import camps
@@ -15,7 +16,6 @@ from bers.learners.differential_evolution import (
     Population,
     plan,
 )
-from bers.problems.functions import SPHERE
 from bers.reuse.guide import Drawn, Guide
 
 LOW, HIGH = np.full(3, -4.0), np.full(3, 4.0)

@@ -1,0 +1,157 @@
+"""`bers demo`: three past runs, one new function, with and without them.
+
+Enters: a folder, a seed. Leaves: a table that grows while the search goes on, a comparison at the
+end, and a picture.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bers.cli.common import Out, Progress, Seed, make_folder, new_console, print_table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SHOWN = {0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 100}
+_GENERATIONS = 100
+_NEAR = 0.15  # the value at which a past run was ended
+_BOUNDS = [(-4.0, 4.0)] * 10
+
+
+def _rosenbrock(x: "np.ndarray") -> float:
+    return float(sum((x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2) ** 0.5)
+
+
+def _ackley(x: "np.ndarray") -> float:
+    import numpy as np
+
+    bowl = 20 - 20 * np.exp(-0.2 * np.sqrt(np.mean(x**2)))
+    return float(bowl + np.e - np.exp(np.mean(np.cos(2 * np.pi * x))))
+
+
+def _sphere(x: "np.ndarray") -> float:
+    return float(sum((x + 2) ** 2) ** 0.5)
+
+
+def _rastrigin(x: "np.ndarray") -> float:
+    import numpy as np
+
+    z = x + 2
+    return float(np.sqrt(max(0.0, np.sum(10 + z**2 - 10 * np.cos(2 * np.pi * z)))))
+
+
+_PAST = {"Rosenbrock": _rosenbrock, "Ackley": _ackley, "Sphere": _sphere}
+
+
+def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = None) -> None:
+    """Minimise a new function with the help of three past runs, and once more without."""
+    from bers.files import write_atomically
+    from bers.optimise.minimize import minimize
+
+    console = new_console()
+    make_folder(out)
+    console.print("Three past runs, each on another function of the same ten variables:")
+    runs = {}
+    for i, (name, fun) in enumerate(_PAST.items()):
+        near = {"callback": lambda now: now.fun <= _NEAR, "tol": -1.0}
+        runs[name] = minimize(fun, _BOUNDS, rng=[seed, i], **near)
+        told = f"{runs[name].nfev:,} evaluations, best value {runs[name].fun:.2f}"
+        console.print(f"  {name}: {told}")
+    console.print(
+        "\nA new function: Rastrigin, full of valleys. Its lowest one is where Sphere's is, but "
+        "nobody says so.\nOne encoder and three heads are trained on the past runs ..."
+    )
+    shares: list[list[float]] = []
+    show = _growing_table([*runs, "nobody"])
+
+    def watch(intermediate_result: Any) -> None:
+        a = list(intermediate_result.weights.values())
+        shares.append(a)
+        m = intermediate_result.nit
+        if m in _SHOWN:
+            cells = [f"{w:.2f}" for w in (*a, max(0.0, 1 - sum(a)))]
+            best = f"{intermediate_result.fun:.4f}"
+            show([str(m), str(intermediate_result.nfev), best, *cells])
+
+    settings: dict[str, Any] = {"maxiter": _GENERATIONS, "tol": -1.0, "rng": seed}
+    with_runs = minimize(
+        _rastrigin, _BOUNDS, runs, callback=watch, progress_bar=progress, **settings
+    )
+    console.print("Once more without past runs ...\n")
+    without = minimize(_rastrigin, _BOUNDS, **settings)
+    records = [_record("with past runs", with_runs), _record("without", without)]
+    records[0] |= {"sources": list(runs), "weights": shares}
+    rows = [
+        [r["method"], *(f"{r['best'][m]:.4f}" for m in (10, 50, 100)), _count(r)] for r in records
+    ]
+    print_table(["", "best after 10 generations", "50", "100", "evaluations to 1.0"], rows)
+    tried = ", ".join(f"{n} of {name}" for name, n in with_runs.sources_used.items() if n)
+    console.print(f"\nTrials that used a point of a past run: {tried or 'none'}.", markup=False)
+    with write_atomically(out / "results.json") as temporary:
+        temporary.write_text(json.dumps(records) + "\n")
+    console.print(_drawn(records, out / "demo.png"), markup=False)
+
+
+def _record(method: str, result: Any) -> dict[str, Any]:
+    """The best value after each generation, and evaluations until it was 1.0."""
+    import numpy as np
+
+    so_far, NP = np.minimum.accumulate(result.fun_all), len(result.population)
+    reached = int(np.argmax(so_far <= 1.0)) + 1 if so_far[-1] <= 1.0 else None
+    best = [float(f"{value:.5g}") for value in so_far[NP - 1 :: NP]]
+    return {"method": method, "fun": float(result.fun), "best": best, "evaluations": reached}
+
+
+def _count(record: dict[str, Any]) -> str:
+    return "never" if record["evaluations"] is None else f"{record['evaluations']:,}"
+
+
+def _drawn(records: list[dict[str, Any]], picture: Path) -> str:
+    """Best values, and the past runs' weights, as a picture; what to say of it."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return "For a picture, install Matplotlib: pip install 'bers[plot]'."
+    import numpy as np
+
+    from bers.files import write_atomically
+
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for record, colour in zip(records, ("black", "0.55"), strict=True):
+        left.plot(record["best"], color=colour, lw=2, label=record["method"])
+    left.set(yscale="log", xlabel="generation of 32 evaluations", ylabel="best value")
+    weights = np.array(records[0]["weights"])
+    colours = ("#D55E00", "#009E73", "#0072B2")
+    for i, (name, colour) in enumerate(zip(records[0]["sources"], colours, strict=True)):
+        right.plot(range(1, len(weights) + 1), weights[:, i], color=colour, lw=2, label=name)
+    right.set(xlabel="generation", ylabel="weight of the past run", ylim=(-0.02, 1.02))
+    for ax in (left, right):
+        ax.legend(frameon=False)
+        ax.grid(color="0.94")
+        ax.spines[["top", "right"]].set_visible(False)
+    with write_atomically(picture) as temporary:
+        figure.savefig(temporary, format="png", dpi=100)
+    return f"Picture: {picture}"
+
+
+def _growing_table(names: list[str]) -> Callable[[list[str]], None]:
+    """A function that prints a row; the headings come with the first.
+
+    On a terminal Rich prints lines above a bar that is being drawn; elsewhere it must not take
+    them to where the bar is.
+    """
+    heads = ["generation", "evaluations", "best value", *(f"weight: {name}" for name in names)]
+    to = None if sys.stdout.isatty() else sys.stdout
+    rows = [heads]
+
+    def show(cells: list[str]) -> None:
+        rows.append(cells)
+        while rows:
+            padded = [c.rjust(len(h)) for c, h in zip(rows.pop(0), heads, strict=True)]
+            print("  ".join(padded), file=to, flush=True)
+
+    return show

@@ -1,0 +1,108 @@
+"""`bers rank`: whom a new task should learn from.
+
+Enters: files of sources and of the target, settings. Leaves: a table or JSON on standard output,
+a picture, a page and weights for other tools where asked.
+"""
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bers.cli.common import (
+    Progress,
+    Seed,
+    column_names,
+    load_source,
+    new_console,
+    print_ranking,
+)
+from bers.errors import ConfigError
+
+
+def rank(
+    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    target: Annotated[str, typer.Option("--target", "-t", help="Rows of the new task.")],
+    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
+    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    rule: Annotated[str, typer.Option(help="How to weigh; odds is the library's own.")] = "odds",
+    json: Annotated[bool, typer.Option("--json", help="Only JSON on standard output.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw the weights as PNG.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the ranking as a page.")] = None,
+    export: Annotated[
+        str | None, typer.Option(help="robomimic: data-set weights, to --export-to.")
+    ] = None,
+    export_to: Annotated[Path, typer.Option(help="Where --export writes.")] = Path(
+        "robomimic.json"
+    ),
+    batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-4,
+    skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
+    draws: Annotated[int, typer.Option(help="Of the posteriors, for the intervals.")] = 400,
+    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
+    backend: Annotated[
+        str, typer.Option(help="Who works on the shards: threads, processes or ray.")
+    ] = "threads",
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster; else one is started here.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many at once.")] = None,
+    seed: Seed = 0,
+    progress: Progress = None,
+) -> None:
+    """Say whom a new task should learn from, how much, and how sure that is."""
+    from bers.files import write_atomically
+    from bers.integrations.robomimic import robomimic_weights
+    from bers.model.config import ModelConfig
+    from bers.model.side_by_side import work_on
+    from bers.trust import show
+    from bers.trust.ranking import rank as rank_sources
+
+    if export not in (None, "robomimic"):
+        raise ConfigError(f"--export {export} is not known. Known: robomimic.")
+    for name, path in (("--plot", plot), ("--html", html), ("--export-to", export_to)):
+        if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise ConfigError(f"{name} {path} must be a file in a folder that exists.")
+    config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip)
+    sources = [load_source(path, x, y, drop_nonfinite) for path in source]
+    new = load_source(target, x, y, drop_nonfinite)
+    with (
+        redirect_stdout(sys.stderr),  # Ray tells of dead workers on standard output
+        work_on(backend, jobs, address),  # pyright: ignore[reportArgumentType]
+    ):
+        ranking = rank_sources(
+            sources, new, rule=rule, config=config, draws=draws, rng=seed, progress=progress
+        )
+    values = ranking.to_dict()
+    if json:
+        print(ranking.to_json())
+    else:
+        print_ranking(values)
+        new_console().print(_columns_taken(target, x, y), markup=False)
+    if plot is not None:
+        ranking.plot(str(plot))
+    pages = [(html, lambda: show.as_page(values))] if html is not None else []
+    if export is not None:
+        pages.append((export_to, lambda: robomimic_weights(ranking, source)))
+    for path, text in pages:
+        with write_atomically(path) as temporary:
+            temporary.write_text(text(), encoding="utf-8")
+    for path in (plot, html, export_to if export else None):
+        if path is not None and not json:
+            new_console().print(f"Written: {path}", markup=False)
+
+
+def _columns_taken(path: str, x: str | None, y: str | None) -> str:
+    """Which columns were read, and whether that was a guess."""
+    from bers.data.storage import describe_columns
+    from bers.text import printable
+
+    if path.startswith("minari:"):
+        return "Inputs: observation, action, next observation; label: reward."
+    inputs, label, guessed = describe_columns(path, column_names(x), y)
+    shown = ", ".join(printable(name, 20) for name in inputs[:8])
+    more = f", ... ({len(inputs)})" if len(inputs) > 8 else ""
+    guess = " (guessed; choose with --x and --y)" if guessed else ""
+    return f"Inputs: {shown}{more}; label: {printable(label)}{guess}."

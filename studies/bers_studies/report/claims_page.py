@@ -1,0 +1,126 @@
+"""Claims as Markdown, and pages whose tables of claims are filled in, never typed.
+
+Enters: claims; pages with a pair of comments. Leaves: Markdown; the same pages with what stands
+between the comments made anew. `<!-- claims: head -->` is the short table, `<!-- claims: all -->`
+has all of them; both end at `<!-- end of claims -->`.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from bers.errors import ConfigError
+from bers.files import write_atomically
+from bers_studies.report.claim import Claim
+from bers_studies.report.curves import table
+
+HEAD = (
+    "best-expert-rastrigin",
+    "ahead-of-ucb-rastrigin",
+    "favours-sphere-paper",
+    "safe-other-functions-sphere",
+    "trust-rastrigin",
+    "nobody-noise",
+    "supply-best-expert-target-bers",
+    "supply-equal-weights-bers",
+    "reacher-improves-upper-right",
+    "reacher-both-bers",
+    "agents-ahead-none-supply-chain-td3",
+    "agents-safe-none-pendulum-sac-all-mislead",
+    "tuning-saved-kernel-ridge",
+    "tuning-saved-boosting",
+)
+"""Ids of the claims in the short table, which the README shows: one or two per study, and some that
+do not hold."""
+
+_MEASURED = ("measured", "95% interval", "trials", "holds")
+_WHO = {"paper": "The paper's claims", "BERS": "Our claims"}
+_MARKED = re.compile(r"(<!-- claims: (head|all) -->\n).*?(<!-- end of claims -->)", re.S)
+
+
+def all_claims(found: Sequence[Claim]) -> str:
+    """Every claim with all that is known of it: the paper's and ours, first those that fail.
+
+    >>> one = Claim("a", "it works", "BERS", "0.9", (0.8, 1.0), 20, True, "runs/a")
+    >>> print(all_claims([one]).splitlines()[-1])
+    | it works | BERS | 0.9 | 0.8 to 1 | 20 | yes | `runs/a` |
+    """
+    lines = [tally(found)]
+    for who, title in _WHO.items():
+        for holds, end in ((False, "that do not hold"), (True, "that hold")):
+            rows = [
+                [c.claim, c.where, c.measured, c.span, str(c.trials), _yes(c), f"`{c.journal}`"]
+                for c in found
+                if c.said_by == who and c.holds is holds
+            ]
+            if rows:
+                headings = ["claim", "where", *_MEASURED, "journal"]
+                lines += ["", f"## {title} {end}", "", *table(headings, _escaped(rows))]
+    return "\n".join(lines) + "\n"
+
+
+def head_claims(found: Sequence[Claim], page: str = "docs/claims.md") -> str:
+    """The claims of the short table, with the number of those that do not hold; `page` has all.
+
+    >>> one = Claim("trust-rastrigin", "it works", "BERS", "0.9", None, 20, True, "runs/a")
+    >>> print(head_claims([one]).splitlines()[2])
+    | it works | BERS | 0.9 |  | 20 | yes |
+    """
+    known = {c.id: c for c in found}
+    chosen = [known[id] for id in HEAD if id in known]
+    rows = [[c.claim, c.said_by, c.measured, c.span, str(c.trials), _yes(c)] for c in chosen]
+    lines = table(["claim", "said by", *_MEASURED], _escaped(rows))
+    failing = f"{page}#the-papers-claims-that-do-not-hold"
+    lines += ["", f"{tally(found)} [Those that do not]({failing}); [all of them]({page})."]
+    return "\n".join(lines) + "\n"
+
+
+def tally(found: Sequence[Claim]) -> str:
+    """How many hold, of the paper's and of ours.
+
+    >>> tally([Claim("a", "it works", "paper", "0.9", None, 20, False, "runs/a")])
+    '**0 of 1 claims of the paper hold.**'
+    """
+    said = []
+    for who, name in (("paper", "claims of the paper"), ("BERS", "of ours")):
+        its = [c.holds for c in found if c.said_by == who]
+        if its:
+            said.append(f"{sum(its)} of {len(its)} {name}")
+    return f"**{', and '.join(said)} hold.**"
+
+
+def filled(page: Path, text: str, found: Sequence[Claim]) -> str:
+    """The text of a page with its tables of claims made anew."""
+    if not _MARKED.search(text):
+        raise ConfigError(
+            f"{page} has no place for claims. Put the lines <!-- claims: head --> (or: all) and "
+            "<!-- end of claims --> where the table shall stand."
+        )
+    inside = "claims.md" if page.absolute().parent.name == "docs" else "docs/claims.md"
+    made = {"head": lambda: head_claims(found, inside), "all": lambda: all_claims(found)}
+    return _MARKED.sub(lambda m: f"{m[1]}\n{made[m[2]]()}\n{m[3]}", text)
+
+
+def fill_in(pages: Sequence[Path], found: Sequence[Claim]) -> list[Path]:
+    """Write the tables of claims into pages; gives those that changed. Bad pages stop all."""
+    made = {}
+    for page in pages:
+        try:
+            text = page.read_text(encoding="utf-8")
+        except OSError as error:
+            raise ConfigError(f"cannot read {page}: {error.strerror}. Name a page.") from error
+        after = filled(page, text, found)
+        if after != text:
+            made[page] = after
+    for page, text in made.items():
+        with write_atomically(page) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return list(made)
+
+
+def _yes(claim: Claim) -> str:
+    return "yes" if claim.holds else "**no**"
+
+
+def _escaped(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [[cell.replace("|", "\\|").replace("<", "&lt;") for cell in row] for row in rows]

@@ -1,0 +1,198 @@
+"""One page for any number of studies: self-contained, readable offline and without scripts.
+
+Enters: folders of journals, or of results with their tables and pictures. Leaves: HTML as text.
+Charts are drawn once, as SVG; what a reader chooses is done by style rules. A script adds a slider
+and the numbers under the pointer, and nothing that cannot be read without it.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from bers.errors import FileError
+from bers_studies.latent.view import draw_frames
+from bers_studies.report.claim import Claim
+from bers_studies.report.claims import claims_of
+from bers_studies.report.curves import Runs, runs_of
+from bers_studies.report.figures import is_quick
+from bers_studies.report.markdown import to_html
+from bers_studies.report.studies import ABOUT
+from bers_studies.report.svg import draw
+from bers_studies.report.views import STATISTICS, groups, has
+from bers_studies.runner.journal import Journal, read_journals
+from bers_studies.supply_flows.view import COSTS, networks
+
+_PICTURES = 4_000_000  # bytes of a picture that a page takes
+_FRAMES = 5  # generations between two frames, as the study records covariances
+_HEADS = ("target", "Rosenbrock", "Ackley", "Sphere")
+_ORDER = [3, 0, 1, 2]  # the target has the first colour, as on the other charts
+COLOURS = 16
+"""Classes that the style sheet knows."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A group of charts on the page."""
+
+    title: str
+    figures: list[tuple[str, Markup]]
+    names: list[str]
+    choose: bool
+    numbers: str = ""
+    """JSON for the numbers under the pointer."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """One study on the page."""
+
+    name: str
+    about: str = ""
+    claims: list[Claim] = field(default_factory=list)
+    charts: list[Shown] = field(default_factory=list)
+    frames: list[tuple[str, Markup]] = field(default_factory=list)
+    frame_names: list[str] = field(default_factory=list)
+    networks: list[tuple[str, Markup]] = field(default_factory=list)
+    tables: Markup | str = ""
+    pictures: list[tuple[str, str]] = field(default_factory=list)
+    provenance: dict[str, str] = field(default_factory=dict)
+    trials: int = 0
+    failed: int = 0
+    quick: bool = False
+
+
+def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) -> str:
+    """The whole page; `live` makes it look for news by itself.
+
+    >>> page([Path("nowhere")])
+    Traceback (most recent call last):
+    bers.errors.FileError: nowhere holds nothing to show. Give a folder that `reproduce` made.
+    """
+    sections = [_section(folder, live) for folder in folders]
+    style, script = _asset("page.css"), _asset("page.js")
+    template = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    ).from_string(_asset("page.html"))
+    return template.render(
+        title=title,
+        sections=sections,
+        claims=[claim for section in sections for claim in section.claims],
+        numbers={section.name: i for i, section in enumerate(sections, start=1)},
+        said={"paper": "What the paper says", "BERS": "What we say"},
+        statistics=STATISTICS,
+        style=Markup(style),
+        script=Markup(script),
+        script_hash=_hash(script),
+        colours=COLOURS,
+        costs=COSTS,
+        live=live,
+    )
+
+
+def _section(folder: Path, live: bool) -> Section:
+    journals = read_journals(folder) if folder.is_dir() else []
+    pictures = [(p.stem.replace("-", " "), _embedded(p)) for p in sorted(folder.glob("*.png"))]
+    table = folder / "tables.md"
+    tables = Markup(to_html(table.read_text())) if table.is_file() else Markup("")
+    if not journals and not pictures and not tables and not (live and folder.is_dir()):
+        raise FileError(f"{folder} holds nothing to show. Give a folder that `reproduce` made.")
+    fine = [j for j in journals if not j.failed]
+    runs = runs_of(folder, journals) if fine else None
+    quick = is_quick(folder)
+    return Section(
+        name=folder.name,
+        about=ABOUT.get(folder.name, ""),
+        claims=[] if runs is None or quick else claims_of(folder.name, runs),
+        charts=[] if runs is None else _charts(runs),
+        frames=[] if runs is None else _latent(runs),
+        frame_names=list(_HEADS),
+        networks=[] if runs is None else [(n, Markup(svg)) for n, svg in networks(runs.records)],
+        tables=tables,
+        pictures=pictures,
+        provenance=_provenance(fine),
+        trials=0 if runs is None else runs.trials,
+        failed=len(journals) - len(fine),
+        quick=quick,
+    )
+
+
+def _charts(runs: Runs) -> list[Shown]:
+    shown = []
+    for group in groups(runs):
+        figures = [(chart.title, Markup(draw(chart))) for chart in group.charts]
+        numbers = [
+            {
+                "x": _rounded(chart.x),
+                "y": {
+                    statistic: {line.number: _rounded(line.y) for line in lines}
+                    for statistic, lines in chart.lines.items()
+                },
+            }
+            for chart in group.charts
+        ]
+        told = json.dumps(numbers, separators=(",", ":"), allow_nan=False)
+        shown.append(Shown(group.title, figures, group.names, group.choose, told))
+    return shown
+
+
+def _rounded(values: np.ndarray) -> list[float | None]:
+    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in np.asarray(values, float)]
+
+
+def _latent(runs: Runs) -> list[tuple[str, Markup]]:
+    made = []
+    for panel in runs.values("panel") if has(runs, "means") else []:
+        record = runs.pick(panel=panel)[0]
+        means = np.array(record["means"])[::_FRAMES, _ORDER, :2]
+        spread = record.get("covariances")
+        covariances = None if spread is None else np.array(spread)[:, _ORDER]
+        labels = [f"generation {_FRAMES * i}" for i in range(len(means))]
+        made.append((panel, Markup(draw_frames(panel, means, covariances, _HEADS, labels))))
+    return made
+
+
+def _provenance(journals: Sequence[Journal]) -> dict[str, str]:
+    if not journals:
+        return {}
+    headers = [journal.header for journal in journals]
+    about: dict[str, set[str]] = {}
+    for header in headers:
+        for name, value in {**header.get("provenance", {}), "code": header.get("code")}.items():
+            said = " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            about.setdefault(name, set()).add(said)
+    times = sorted(about.pop("time", {""}))
+    about.pop("seconds", None)
+    took = [h["provenance"]["seconds"] for h in headers if "seconds" in h.get("provenance", {})]
+    told = {name: " · ".join(sorted(values)) for name, values in sorted(about.items())}
+    return {"written": f"{times[0]} to {times[-1]}", **_timing(took), **told}
+
+
+def _timing(seconds: Sequence[float]) -> dict[str, str]:
+    if not seconds:
+        return {}
+    low, middle, high = np.quantile(seconds, (0.0, 0.5, 1.0))
+    said = f"{middle:,.0f} seconds a part ({low:,.0f} to {high:,.0f}), {sum(seconds) / 60:,.1f} "
+    return {"took": said + f"minutes for {len(seconds)}"}
+
+
+def _embedded(picture: Path) -> str:
+    data = picture.read_bytes()
+    if len(data) > _PICTURES:
+        raise FileError(f"{picture} is too large for a page. Draw it smaller.")
+    return "data:image/png;base64," + base64.b64encode(data).decode()
+
+
+def _asset(name: str) -> str:
+    return files("bers_studies.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,97 @@
+"""Which rule finds the right source, and how soon: weights on the test functions, by generation.
+
+Enters: rules and a seed. Leaves: one record per target and rule.
+Differential Evolution runs on a target without any help; after each generation the model is
+refined by one batch, and every rule weighs the sources by the same posteriors. UCB learns by
+trying, so it has a run of its own, in which the source it picks is reused as in the paper.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bers.data.demonstrations import Demonstrations
+from bers.data.transforms import Log1p
+from bers.model.neural_linear import fit, refine
+from bers.optimise.objective import Objective
+from bers.optimise.optimizer import Optimizer
+from bers.trust.beliefs import beliefs
+from bers.trust.rules import RULES, Past, weigh
+from bers_studies.static.demonstrations import BOUNDS, demonstrate
+from bers_studies.static.functions import RASTRIGIN, SOURCES, Function
+from bers_studies.static.runs import paper_rule
+
+RIGHT = {**{function.name: i for i, function in enumerate(SOURCES)}, RASTRIGIN.name: 2}
+"""The position of the source that a target should learn from; for Rastrigin, Sphere."""
+
+
+@dataclass(frozen=True)
+class TrustConfig:
+    """One study."""
+
+    generations: int = 100
+    """Of Differential Evolution on a target (paper: 100 are shown)."""
+    rules: tuple[str, ...] = tuple(name for name in RULES if name != "ucb")
+    """Rules that weigh by posteriors."""
+
+    @property
+    def recorded(self) -> list[int]:
+        """Generations at which weights are kept: every one at first, every fourth later."""
+        return [g for g in range(1, self.generations + 1) if g <= 12 or g % 4 == 0]
+
+
+def trial(config: TrustConfig, seed: int) -> Iterator[dict[str, Any]]:
+    """One trial on each target, with the same sources and the same first model."""
+    rng = np.random.default_rng(seed)
+    sources = [demonstrate(rng, function) for function in SOURCES]
+    model = fit(sources, rng=seed, progress=False)
+    for target in (*SOURCES, RASTRIGIN):
+        weights: dict[str, list[list[float]]] = {name: [] for name in config.rules}
+        past = {name: Past.none(len(sources)) for name in config.rules}
+        here, run = model, _run(rng, target, config.generations)
+        for g, rows in enumerate(run, start=1):
+            here = refine(here, [*sources, rows], batches=1, rng=seed, progress=False)
+            if g not in config.recorded:
+                continue
+            known = beliefs(here, rows)
+            for name in config.rules:
+                a = weigh(known, name, past[name])
+                past[name] = Past(past[name].pulls, past[name].gains, a)
+                weights[name].append(a.round(3).tolist())
+        weights["ucb"] = _ucb(rng, target, sources, config)
+        common = {"target": target.name, "right": RIGHT[target.name]}
+        for name, rows in weights.items():
+            yield {**common, "rule": name, "generations": config.recorded, "weights": rows}
+
+
+def _run(rng: np.random.Generator, target: Function, generations: int) -> Iterator[Demonstrations]:
+    """All rows so far, after each generation of a run without sources."""
+    optimizer, objective = Optimizer(BOUNDS, rng=rng, updating="immediate"), Objective(target)
+    for _ in range(generations):
+        optimizer.advance(objective)
+        seen = optimizer.result()
+        yield Demonstrations(seen.x_all, seen.fun_all, "target").transformed(Log1p())
+
+
+def _ucb(
+    rng: np.random.Generator,
+    target: Function,
+    sources: list[Demonstrations],
+    config: TrustConfig,
+) -> list[list[float]]:
+    """Share of UCB's picks so far, when its picks are reused as in the paper."""
+    reuse = paper_rule("ucb").reuse
+    optimizer = Optimizer(BOUNDS, sources, rng=rng, updating="immediate", reuse=reuse)
+    objective, picks = Objective(target), []
+    optimizer.advance(objective)
+    for m in range(1, config.generations + 1):
+        optimizer.advance(objective)
+        if m in config.recorded:
+            picks.append((optimizer.reuse.past.pulls / m).round(3).tolist())  # pyright: ignore
+    return picks
+
+
+CONFIG = TrustConfig()
+QUICK = TrustConfig(generations=12)
