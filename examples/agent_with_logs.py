@@ -12,6 +12,7 @@
 # %%
 import os
 
+import bers_studies.envs  # noqa: F401  tells Gymnasium of goals for the pendulum
 import gymnasium
 import matplotlib.pyplot as plt
 import numpy as np
@@ -20,7 +21,6 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.monitor import Monitor
 
 import bers
-import bers_studies.envs
 from bers.integrations.record import Recorder
 from bers.integrations.sb3 import BersCallback, BersReplayBuffer
 

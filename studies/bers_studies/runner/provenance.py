@@ -141,8 +141,8 @@ def _imports(tree: ast.AST) -> Iterator[str]:
             names = [public.get(alias.name, f"bers.{alias.name}") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            names = [public[node.attr]] * (node.value.id == "bers" and node.attr in public)
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "bers":
+            names = [public[node.attr]] if node.attr in public else []
         for name in names:
             parts = name.split(".")
             if parts[0] not in PACKAGES:
