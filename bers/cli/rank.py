@@ -56,9 +56,9 @@ def rank(
     from bers.files import write_atomically
     from bers.integrations.robomimic import robomimic_weights
     from bers.model.config import ModelConfig
-    from bers.model.side_by_side import work_on
-    from bers.trust import show
-    from bers.trust.ranking import rank as rank_sources
+    from bers.parallel import pool
+    from bers.trust import render as show
+    from bers.trust.trust import rank as rank_sources
 
     if export not in (None, "robomimic"):
         raise ConfigError(f"--export {export} is not known. Known: robomimic.")
@@ -70,10 +70,17 @@ def rank(
     new = load_source(target, x, y, drop_nonfinite)
     with (
         redirect_stdout(sys.stderr),  # Ray tells of dead workers on standard output
-        work_on(backend, jobs, address),  # pyright: ignore[reportArgumentType]
+        pool(backend, jobs, address) as workers,  # pyright: ignore[reportArgumentType]
     ):
         ranking = rank_sources(
-            sources, new, rule=rule, config=config, draws=draws, rng=seed, progress=progress
+            sources,
+            new,
+            rule=rule,
+            model=config,
+            draws=draws,
+            workers=workers,
+            rng=seed,
+            progress=progress,
         )
     values = ranking.to_dict()
     if json:

@@ -20,7 +20,7 @@ from bers_studies.supply.demonstrations import DemonstrationConfig, shown, with_
 from bers_studies.supply.study import METHODS, TRUTHS, SupplyConfig, trial
 from bers_studies.supply.tables import supply_options_tables, supply_tables
 
-from bers.control.inputs import with_products
+from bers.reuse.transitions import with_products
 
 SMALL = SupplyConfig(episodes=2, tests=2, shown=DemonstrationConfig(steps=400, rows=300))
 
