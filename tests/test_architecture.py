@@ -25,7 +25,7 @@ LAYERS = [
     {"learners", "trust"},
     {"reuse", "model"},
     {"data", "problems"},
-    {"journal", "sealed"},
+    {"integrity"},
     {"cluster", "files", "progress"},
     {"errors", "text"},
 ]

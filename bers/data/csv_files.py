@@ -26,9 +26,9 @@ from bers.data.metadata import (
     to_json,
 )
 from bers.data.parquet import MAX_BYTES
-from bers.data.reading import reading
 from bers.errors import DataError, FileError
-from bers.files import file_digest, write_atomically
+from bers.files import reading, write_atomically
+from bers.integrity import difference, file_digest, verify
 from bers.text import printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -170,12 +170,11 @@ def _own(path: Path, max_bytes: int) -> Demonstrations:
     metadata, more = from_json(text, sidecar(path).name, sha256=str)
     with reading(path):
         found = file_digest(path)
-    if found != more["sha256"]:
-        raise FileError(
-            f"{path.name}: changed since it was saved (SHA-256 {found[:12]} instead of "
-            f"{more['sha256'][:12]}). Restore it, or delete {sidecar(path).name} to read it as a "
-            "plain table."
-        )
+    complaint = (
+        f"{path.name}: changed since it was saved ({difference(found, more['sha256'])}). "
+        f"Restore it, or delete {sidecar(path).name} to read it as a plain table."
+    )
+    verify(found, more["sha256"], complaint)
     kinds = {column: pa.float64() for column in (*metadata.x_names, metadata.y_name)}
     for part in metadata.payload:
         whole = DTYPES[part.dtype].kind in "iu"

@@ -18,9 +18,9 @@ import numpy as np
 from bers.data.demonstrations import Demonstrations
 from bers.data.hdf5 import SafeFile, open_hdf5, read_tree
 from bers.data.parquet import MAX_BYTES
-from bers.data.reading import reading
 from bers.data.transitions import STEP, Inputs
 from bers.errors import FileError
+from bers.files import reading
 from bers.text import printable
 
 _DATA = Path("data") / "main_data.hdf5"

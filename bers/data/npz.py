@@ -17,9 +17,8 @@ import numpy as np
 
 from bers.data.demonstrations import Demonstrations
 from bers.data.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
-from bers.data.reading import reading
 from bers.errors import FileError
-from bers.files import write_atomically
+from bers.files import reading, write_atomically
 from bers.text import printable
 
 _LONGEST_HEADER = 10_000

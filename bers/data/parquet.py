@@ -5,7 +5,6 @@ rows, a block at a time, page checksums compared. A file that BERS wrote also ca
 SHA-256 of every row group and of the whole; a group whose rows differ is a named error.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,9 +18,9 @@ from bers.data.checks import data_error
 from bers.data.columns import Choice, Column, choose
 from bers.data.metadata import DTYPES, Metadata, from_json
 from bers.data.parquet_footer import footer_digest, list_width, refuse_large
-from bers.data.reading import reading
-from bers.data.seals import contiguous_bytes
 from bers.errors import FileError
+from bers.files import reading
+from bers.integrity import ArrayDigest, verify
 from bers.text import printable
 
 MAX_BYTES = 4 << 30
@@ -131,7 +130,7 @@ def group_blocks(
     ...     [y.tolist() for x, y in group_blocks(open_parquet(f"{folder}/t.parquet"), 0)]
     [[3.0, 4.0]]
     """
-    seals, seen, waiting = (hashlib.sha256(), hashlib.sha256()), 0, None
+    totals, seen, waiting = (ArrayDigest(), ArrayDigest()), 0, None
     for batch in _batches(table, group, rows, y_only):
         if waiting is not None:
             yield waiting
@@ -142,15 +141,18 @@ def group_blocks(
             waiting = rows_of(batch, table.choice, table.path.name)
         seen += len(waiting[1])
         if table.own:
-            for seal, values in zip(seals, waiting, strict=True):
-                seal.update(contiguous_bytes(values))
-    found = "".join(seal.hexdigest() for seal in seals)
-    skip = 64 if y_only else 0
-    if seen != table.rows[group] or (table.own and table.own.groups[group][skip:] != found[skip:]):
-        raise FileError(
-            f"{table.path.name}: row group {group} does not hold the rows that were saved. Restore "
-            "it from a copy, or name x=... and y=... to read it as a plain table."
-        )
+            for total, values in zip(totals, waiting, strict=True):
+                total.update(values)
+    complaint = (
+        f"{table.path.name}: row group {group} does not hold the rows that were saved. Restore "
+        "it from a copy, or name x=... and y=... to read it as a plain table."
+    )
+    if seen != table.rows[group]:
+        raise FileError(complaint)
+    if table.own:
+        skip = 64 if y_only else 0
+        found = "".join(total.hexdigest() for total in totals)
+        verify(found[skip:], table.own.groups[group][skip:], complaint)
     if waiting is not None:
         yield waiting
 

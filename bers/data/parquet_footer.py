@@ -4,13 +4,13 @@ Enter: Arrow's view of the footer. Leave: widths of list columns, a fingerprint,
 where the rows would not fit into memory.
 """
 
-import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from bers.errors import FileError
+from bers.integrity import text_digest
 from bers.text import printable
 
 
@@ -91,4 +91,4 @@ def footer_digest(path: Path) -> str:
         stream.seek(-8, os.SEEK_END)
         length = int.from_bytes(stream.read(4), "little")
         stream.seek(-8 - length, os.SEEK_END)
-        return hashlib.sha256(stream.read(length)).hexdigest()
+        return text_digest(stream.read(length))

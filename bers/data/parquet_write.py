@@ -5,7 +5,6 @@ no more than a block in memory while it is written. Pages carry checksums; the f
 the metadata, a SHA-256 of every row group and one of the whole.
 """
 
-import hashlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -13,10 +12,11 @@ from dataclasses import replace
 import numpy as np
 
 from bers.data.arrow import table_columns
+from bers.data.demonstrations import record_digest
 from bers.data.metadata import Metadata, to_json
 from bers.data.parquet import FIELD_ID, FIRST_ID
-from bers.data.seals import content_digest, contiguous_bytes, seal_text
 from bers.files import write_atomically
+from bers.integrity import ArrayDigest
 
 Block = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
 """x, y and payload of some rows."""
@@ -50,7 +50,7 @@ def write_parquet(
     )
     arrays = {"x": empty[0], "y": empty[1]}
     arrays |= {f"payload/{name}": values for name, values in empty[2].items()}
-    totals, groups, n = {name: hashlib.sha256() for name in arrays}, [], 0
+    totals, groups, n = {name: ArrayDigest() for name in arrays}, [], 0
     with (
         write_atomically(path) as temporary,
         pq.ParquetWriter(
@@ -66,15 +66,14 @@ def write_parquet(
             writer.write_table(pa.table(columns, schema=schema), row_group_size=max(len(y), 1))
             parts = {"x": x, "y": y, **{f"payload/{k}": v for k, v in payload.items()}}
             for name, values in parts.items():
-                totals[name].update(contiguous_bytes(values))
-            seals = [hashlib.sha256(contiguous_bytes(values)).hexdigest() for values in (x, y)]
-            groups.append("".join(seals))
+                totals[name].update(values)
+            groups.append("".join(ArrayDigest(values).hexdigest() for values in (x, y)))
             n += len(y)
         sealed = {
-            name: seal_text(values.dtype, (n, *values.shape[1:]), totals[name].hexdigest())
+            name: totals[name].text(values.dtype, (n, *values.shape[1:]))
             for name, values in arrays.items()
         }
         m = metadata
-        whole = content_digest(m.name, m.x_names, m.y_name, m.transforms, sealed)
+        whole = record_digest(m.name, m.x_names, m.y_name, m.transforms, sealed)
         final = replace(metadata, n=n, digest=whole, groups=tuple(groups))
         writer.add_key_value_metadata({"bers": to_json(final)})

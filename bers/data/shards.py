@@ -24,7 +24,7 @@ from bers.data.shard_rows import Reader, counted, pooled_groups, same_columns, s
 from bers.data.transforms import Chain, Transform, Trim
 from bers.data.trim import FEWEST
 from bers.errors import DataError, FileError
-from bers.files import digest
+from bers.integrity import digest
 from bers.progress import progress_bar
 from bers.text import printable
 

@@ -30,12 +30,12 @@ from bers.integrations.sb3_buffer import BersReplayBuffer
 from bers.integrations.sb3_imitation import imitation
 from bers.integrations.sb3_log import record, show
 from bers.integrations.sb3_sources import flat, in_space
+from bers.integrity import read_sealed, write_sealed
 from bers.learners.base import Experience
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.reuse.batches import BatchGuide, Mix
 from bers.reuse.schedule import Constant, Linear, Power, Schedule, schedule_named
-from bers.sealed import read_sealed, write_sealed
 
 _FORMAT = "bers-sb3-1"
 _OVER = 1e-3  # a chance that is no longer worth the work

@@ -15,9 +15,9 @@ from bers.algorithm_files import plain, reuse_of, reuse_parts, stream_of
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import from_dict
 from bers.errors import BersError, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.learners.camps import Camps
 from bers.learners.differential_evolution import DEConfig, Population
-from bers.sealed import read_sealed, write_sealed
 from bers.trust.ranking import unique
 
 _FORMAT = "bers-run-1"

@@ -7,9 +7,9 @@ import pytest
 from data_helpers import example, records, same_bits
 from hypothesis import given, settings
 
-from bers.data.metadata import sealed_json
 from bers.data.npz import load_npz, save_npz
 from bers.errors import DataError, FileError
+from bers.integrity import sealed_json
 
 
 @given(d=records())

@@ -9,11 +9,11 @@ from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import LogGap
 from bers.errors import ConfigError, DataWarning, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
 from bers.optimise.optimizer import Optimizer
 from bers.reuse.schedule import Constant, Linear
-from bers.sealed import read_sealed, write_sealed
 
 PAST = {"right": past(), "wrong": past(-2 * CENTRE, seed=1)}
 STREAMS = ["PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64"]
