@@ -14,9 +14,8 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float64
 
-from bers.data.checks import usable
+from bers.data.checks import usable, whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.settings import whole
 from bers.data.transforms import Transform
 from bers.errors import ConfigError, DataError
 from bers.learners.base import Experience, Learner, State

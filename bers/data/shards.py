@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import checked_name
+from bers.data.checks import checked_name, generator, warn_dropped, whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.drawing import draw_parts, draw_rows, gathered, held_out
-from bers.data.fields import warn_dropped
 from bers.data.parquet import MAX_BYTES, ParquetTable, open_parquet
-from bers.data.settings import generator, whole
+from bers.data.sampling import draw_parts, draw_rows, gathered, held_out
 from bers.data.shard_rows import Reader, counted, pooled_groups, same_columns, sampled_labels
-from bers.data.transforms import Chain, Transform, Trim
-from bers.data.trim import FEWEST
+from bers.data.transforms import FEWEST, Chain, Transform, Trim
 from bers.errors import DataError, FileError
 from bers.integrity import digest
 from bers.progress import progress_bar

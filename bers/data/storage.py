@@ -13,14 +13,13 @@ from typing import Any, cast
 import numpy as np
 
 from bers.data import minari
-from bers.data.checks import refuse_bad
+from bers.data.checks import refuse_bad, whole
 from bers.data.csv_files import choose_csv, load_csv, read_table, save_csv, sidecar
 from bers.data.demonstrations import Demonstrations
 from bers.data.metadata import Metadata, metadata_of, rebuilt
 from bers.data.npz import load_npz, save_npz
 from bers.data.parquet import MAX_BYTES, read_payload, read_rows
 from bers.data.parquet_write import write_parquet
-from bers.data.settings import whole
 from bers.data.shards import Shards
 from bers.errors import ConfigError, FileError
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.errors import ConfigError, DataError, DataWarning
 
 try:

@@ -21,10 +21,10 @@ from bers.algorithm import Reuse, ReuseConfig, after, new_reuse
 from bers.algorithm_files import plain, reuse_of, reuse_parts, stream_of
 from bers.control.hand import Hand, HandConfig
 from bers.control.inputs import with_squares
+from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.settings import whole
+from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.data.trim import Trim
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3_buffer import BersReplayBuffer
 from bers.integrations.sb3_imitation import imitation

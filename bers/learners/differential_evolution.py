@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.errors import ConfigError
 from bers.learners.base import Experience
 from bers.learners.camps import Camps, divided, judged, three_others, worth_dividing

@@ -16,8 +16,8 @@ from scipy.optimize import OptimizeResult
 
 from bers import progress
 from bers.algorithm import ReuseConfig, charged, rows_seen
+from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.settings import whole
 from bers.data.transforms import Transform
 from bers.errors import ConfigError, ObjectiveError
 from bers.learners.base import Experience

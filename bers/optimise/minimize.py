@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
 from bers import progress
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.errors import BersWarning, ObjectiveError
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model

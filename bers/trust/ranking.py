@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 from jaxtyping import Float64
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.data.source import Source
 from bers.errors import ConfigError, DataError
 from bers.model.config import ModelConfig
