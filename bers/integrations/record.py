@@ -295,7 +295,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _choices(space: Any) -> int | None:
-    """The number of columns of a choice, as `bers.data.minari` has it."""
+    """The number of columns of a choice, as `bers.data.formats.minari` has it."""
     if not isinstance(space, spaces.Discrete) or space.start < 0:
         return None
     return int(space.start + space.n)

@@ -163,6 +163,7 @@ def rebuilt(
 
 
 def _metadata(stored: Mapping[str, Any]) -> Metadata:
+    """From values that were read, each checked."""
     for part in stored["payload"]:
         if set(part) != {"name", "column", "dtype", "shape"} or part["dtype"] not in DTYPES:
             raise ValueError("a payload entry is incomplete")
@@ -180,18 +181,21 @@ def _metadata(stored: Mapping[str, Any]) -> Metadata:
 
 
 def _stored(part: Mapping[str, Any]) -> Stored:
+    """One payload entry, checked."""
     shape = tuple(_typed(size, int, "shape") for size in part["shape"])
     name, column = checked_name(part["name"]), checked_name(part["column"])
     return Stored(name, column, _one_of(part["dtype"], DTYPES), shape)
 
 
 def _typed(value: Any, kind: type, key: str) -> Any:
+    """A value of this very type; whole numbers are not negative."""
     if type(value) is not kind or (kind is int and value < 0):
         raise ValueError(f"{key!r} must be of type {kind.__name__}")
     return value
 
 
 def _one_of(value: Any, allowed: Any) -> str:
+    """One of the words allowed."""
     if value not in allowed:
         raise ValueError(f"{value!r} is not one of {', '.join(allowed)}")
     return value
