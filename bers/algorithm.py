@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from jaxtyping import Float64
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.data.transforms import Transform
 from bers.errors import ConfigError
 from bers.learners.base import Experience, Learner, State

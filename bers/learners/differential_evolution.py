@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.reuse.points import Drawn, PointGuide

@@ -19,6 +19,7 @@ from bers.algorithm import Reuse, ReuseConfig, after
 from bers.data.demonstrations import Demonstrations
 from bers.deprecated import old_words
 from bers.errors import BersError, ConfigError, DataError, DataWarning, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.learners.ask_and_tell import AskTell
 from bers.learners.base import Experience, PointLearner
 from bers.learners.differential_evolution import DE
@@ -28,7 +29,6 @@ from bers.optimise.inputs import as_sources, box, transform_named, two_streams
 from bers.optimise.old_words import old_settings
 from bers.reuse.points import Guard, PointReuse
 from bers.schedules import schedule_of, schedule_parts
-from bers.sealed import read_sealed, write_sealed
 from bers.text import unique
 from bers.trust.files import plain, stream_of, trust_of, trust_parts
 from bers.trust.ranking import Ranking

@@ -15,7 +15,7 @@ from scipy.optimize import OptimizeResult
 
 from bers import progress as bars
 from bers.algorithm import ReuseConfig
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.deprecated import old_words, warn_old
 from bers.errors import BersWarning, ObjectiveError
 from bers.learners.differential_evolution import DE

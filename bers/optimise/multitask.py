@@ -14,8 +14,8 @@ from scipy.optimize import OptimizeResult
 
 from bers import progress as bars
 from bers.algorithm import ReuseConfig
+from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.settings import whole
 from bers.data.transforms import Transform
 from bers.deprecated import old_words
 from bers.errors import ConfigError, ObjectiveError

@@ -13,10 +13,10 @@ import numpy as np
 from bers.data.source import Source
 from bers.data.transforms import from_dict
 from bers.errors import BersError, ConfigError, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.model.config import ModelConfig
 from bers.model.model_files import model_of, model_parts
 from bers.parallel import Map
-from bers.sealed import read_sealed, write_sealed
 from bers.trust.rules import Past, rule_named
 from bers.trust.trust import Trust
 

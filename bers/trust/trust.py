@@ -20,9 +20,8 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
-from bers.data.checks import usable
+from bers.data.checks import usable, whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.settings import whole
 from bers.data.source import Source
 from bers.data.transforms import Transform
 from bers.errors import ConfigError, DataError

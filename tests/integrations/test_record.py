@@ -15,8 +15,8 @@ from gymnasium.wrappers import Autoreset, TimeLimit
 import bers
 from bers.data.transitions import STEP
 from bers.errors import ConfigError, DataError, DataWarning, FileError
-from bers.integrations.gymnasium.episodes import Episode, ends
 from bers.integrations.gymnasium import Recorder, Recording
+from bers.integrations.gymnasium.episodes import Episode, ends
 
 minari = pytest.importorskip("minari")
 

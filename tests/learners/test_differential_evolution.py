@@ -8,13 +8,13 @@ from bers_studies.static.functions import SPHERE
 
 from bers.errors import ConfigError
 from bers.learners import differential_evolution as islands
-from bers.learners.differential_evolution import three_others
 from bers.learners.differential_evolution import (
     DEConfig,
     DifferentialEvolution,
     Plan,
     Population,
     plan,
+    three_others,
 )
 from bers.reuse.points import Drawn, Guide
 

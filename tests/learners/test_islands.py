@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 from bers_studies.static.functions import SPHERE
 
-from bers.learners.differential_evolution import Islands, divided, judged, three_others, worth_dividing
-from bers.learners.differential_evolution import DEConfig, DifferentialEvolution, Population
+from bers.learners.differential_evolution import (
+    DEConfig,
+    DifferentialEvolution,
+    Islands,
+    Population,
+    divided,
+    judged,
+    three_others,
+    worth_dividing,
+)
 from bers.reuse.points import Guide
 
 D = 2

@@ -15,8 +15,8 @@ from optimise_helpers import (
 
 from bers.algorithm import ReuseConfig
 from bers.errors import ConfigError, DataError
-from bers.optimise.minimize import minimize
 from bers.optimise.ask_tell import Optimizer, reuse_config
+from bers.optimise.minimize import minimize
 from bers.schedules import Constant, Power
 
 PAST = {"right": past(), "wrong": past(-2 * CENTRE, seed=1)}

@@ -17,8 +17,8 @@ from scipy.optimize import OptimizeResult
 
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, ObjectiveError
-from bers.optimise.multitask import minimize_many
 from bers.optimise.minimize import minimize
+from bers.optimise.multitask import minimize_many
 
 FEW = {"rng": 0, "population_size": 8, "tol": 0.0}
 

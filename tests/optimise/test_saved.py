@@ -9,11 +9,11 @@ from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import LogGap
 from bers.errors import ConfigError, DataWarning, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
 from bers.optimise.ask_tell import Optimizer
 from bers.schedules import Constant, Linear
-from bers.sealed import read_sealed, write_sealed
 
 PAST = {"right": past(), "wrong": past(-2 * CENTRE, seed=1)}
 STREAMS = ["PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64"]
@@ -123,7 +123,11 @@ def test_islands_are_kept_in_every_state(tmp_path, updating):
         assert (islands is None) == (again is None)
         if islands is not None:
             np.testing.assert_array_equal(islands.guided, again.guided)
-            assert (islands.ahead, islands.behind, islands.won) == (again.ahead, again.behind, again.won)
+            assert (islands.ahead, islands.behind, islands.won) == (
+                again.ahead,
+                again.behind,
+                again.won,
+            )
         run(loaded, generation + 2)
         other = Optimizer.load(tmp_path / "a.bers")
         run(other, generation + 2)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from bers.reuse.points import Guard
-from bers.reuse.points import Guide
+from bers.reuse.points import Guard, Guide
 
 D, N = 2, 3
 COUNTS = (4, 1, 6)

@@ -5,8 +5,8 @@ import pytest
 
 from bers import Demonstrations, ModelConfig
 from bers.algorithm import ReuseConfig, after, new_reuse
-from bers.reuse.transitions import Hand, HandConfig
 from bers.learners.base import Experience
+from bers.reuse.transitions import Hand, HandConfig
 from bers.schedules import Power
 
 SMALL = ModelConfig(hidden=(4,), latent_dim=2, skip=True, batches=50, learning_rate=1e-2)

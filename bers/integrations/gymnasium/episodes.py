@@ -2,7 +2,7 @@
 
 Enters: what `reset` and `step` return. Leaves: `Episode`, whose observations and actions have the
 shape of their spaces: an array, or a dictionary or tuple of arrays; and the six arrays of a step,
-flattened as `bers.data.minari` does when it reads, so that every way to disk gives the same bits.
+flattened as `bers.data.formats.minari` does when it reads: every way to disk gives the same bits.
 """
 
 from dataclasses import dataclass

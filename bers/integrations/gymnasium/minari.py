@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from bers.data.minari import is_dataset
+from bers.data.formats.minari import is_dataset
 from bers.errors import ConfigError, FileError
 from bers.files import flush
 from bers.integrations.gymnasium.episodes import Episode

@@ -18,16 +18,17 @@ from jaxtyping import Float64
 from stable_baselines3.common.callbacks import BaseCallback
 
 from bers.algorithm import Reuse, after
+from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.settings import whole
+from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.data.trim import Trim
 from bers.deprecated import old_words
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.imitation import imitation
 from bers.integrations.sb3.log import record, show
 from bers.integrations.sb3.sources import flat, in_space
+from bers.integrity import read_sealed, write_sealed
 from bers.learners.base import Experience
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
@@ -47,7 +48,6 @@ from bers.schedules import (
     schedule_of,
     schedule_parts,
 )
-from bers.sealed import read_sealed, write_sealed
 from bers.trust.files import plain, stream_of, trust_of, trust_parts
 from bers.trust.rules import Rule, without_gains
 from bers.trust.trust import Trust

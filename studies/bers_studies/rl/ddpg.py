@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.data.transitions import Inputs
 from bers.errors import ConfigError
 from bers.learners.base import Experience

@@ -20,8 +20,8 @@ from jaxtyping import Int
 from bers.algorithm import Reuse, ReuseConfig, experience_reuse, new_reuse
 from bers.reuse.transitions import Hand, HandConfig
 from bers.data.demonstrations import Demonstrations
+from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.data.trim import Trim
 from bers.files import write_atomically
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit

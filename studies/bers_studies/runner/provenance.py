@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import bers
-from bers.files import file_digest
+from bers.integrity import file_digest
 
 PACKAGES = {"bers": Path(bers.__file__).parent, "bers_studies": Path(__file__).parent.parent}
 """Where our code is."""

@@ -4,7 +4,6 @@ Enter: a record, or the JSON text of a file. Leave: `Metadata`, checked key by k
 damaged or foreign text is a named error and never a wrong record.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from bers.data.checks import checked_name
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Transform, from_dict
 from bers.errors import BersError, FileError
+from bers.integrity import check_sealed, difference, sealed_json, verify
 
 VERSION = 1
 """Of this layout; a file with a later one is refused."""
@@ -111,15 +111,6 @@ def to_json(metadata: Metadata, **more: Any) -> str:
     return sealed_json({"bers": VERSION, **stored, **more})
 
 
-def sealed_json(values: Mapping[str, Any]) -> str:
-    """JSON text that carries its own SHA-256.
-
-    >>> sealed_json({"a": 1})[:20]
-    '{"a": 1, "seal": "f9'
-    """
-    return json.dumps({**values, "seal": _seal(values)}, sort_keys=True)
-
-
 def from_json(text: str | bytes, origin: str, **more: type) -> tuple[Metadata, dict[str, Any]]:
     """Metadata from JSON text, and the values of the `more` keys.
 
@@ -131,8 +122,7 @@ def from_json(text: str | bytes, origin: str, **more: type) -> tuple[Metadata, d
         stored = json.loads(text)
         if not isinstance(stored, dict) or stored.get("bers") != VERSION:
             raise ValueError(f"it is not of version {VERSION}")
-        if stored.pop("seal", None) != _seal(stored):
-            raise ValueError("its SHA-256 does not match")
+        stored = check_sealed(stored)
         wanted = {"bers", *more, *Metadata.__dataclass_fields__}
         if set(stored) != wanted:
             raise ValueError(f"key {sorted(set(stored) ^ wanted)[0]!r} is missing or unknown")
@@ -164,19 +154,16 @@ def rebuilt(
         y_name=metadata.y_name,
         origin=origin,
     )
-    if d.digest != metadata.digest:
-        raise FileError(
-            f"{origin}: the rows are not those that were saved (SHA-256 {d.digest[:12]} instead "
-            f"of {metadata.digest[:12]}). Restore the file from a copy."
-        )
+    complaint = (
+        f"{origin}: the rows are not those that were saved "
+        f"({difference(d.digest, metadata.digest)}). Restore the file from a copy."
+    )
+    verify(d.digest, metadata.digest, complaint)
     return d
 
 
-def _seal(values: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
-
-
 def _metadata(stored: Mapping[str, Any]) -> Metadata:
+    """From values that were read, each checked."""
     for part in stored["payload"]:
         if set(part) != {"name", "column", "dtype", "shape"} or part["dtype"] not in DTYPES:
             raise ValueError("a payload entry is incomplete")
@@ -194,18 +181,21 @@ def _metadata(stored: Mapping[str, Any]) -> Metadata:
 
 
 def _stored(part: Mapping[str, Any]) -> Stored:
+    """One payload entry, checked."""
     shape = tuple(_typed(size, int, "shape") for size in part["shape"])
     name, column = checked_name(part["name"]), checked_name(part["column"])
     return Stored(name, column, _one_of(part["dtype"], DTYPES), shape)
 
 
 def _typed(value: Any, kind: type, key: str) -> Any:
+    """A value of this very type; whole numbers are not negative."""
     if type(value) is not kind or (kind is int and value < 0):
         raise ValueError(f"{key!r} must be of type {kind.__name__}")
     return value
 
 
 def _one_of(value: Any, allowed: Any) -> str:
+    """One of the words allowed."""
     if value not in allowed:
         raise ValueError(f"{value!r} is not one of {', '.join(allowed)}")
     return value

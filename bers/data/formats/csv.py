@@ -6,29 +6,33 @@ a CSV without one is somebody's table, whose columns are chosen by name.
 """
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bers.data.arrow import foreign_payload, rows_of, table_columns
-from bers.data.columns import Choice, choose
 from bers.data.demonstrations import Demonstrations
-from bers.data.metadata import (
+from bers.data.formats import MAX_BYTES, Format, Options
+from bers.data.formats.metadata import (
     DTYPES,
-    Metadata,
     flat_names,
     from_json,
     metadata_of,
     rebuilt,
     to_json,
 )
-from bers.data.parquet import MAX_BYTES
-from bers.data.reading import reading
+from bers.data.formats.tables import (
+    Choice,
+    as_array,
+    choose,
+    foreign_payload,
+    rows_of,
+    table_columns,
+)
 from bers.errors import DataError, FileError
-from bers.files import file_digest, write_atomically
+from bers.files import reading, write_atomically
+from bers.integrity import difference, file_digest, verify
 from bers.text import printable
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -49,14 +53,14 @@ def save_csv(d: Demonstrations, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_csv(Demonstrations([0.1], [2.0], "a"), f"{folder}/a.csv")
-    ...     Path(f"{folder}/a.csv").read_text(), load_csv(f"{folder}/a.csv")
+    ...     Path(f"{folder}/a.csv").read_text(), load_csv(f"{folder}/a.csv", Options())
     ('"x0","y"\\n0.1,2\\n', Demonstrations('a', n=1, k=1, y 2 to 2))
     """
     import pyarrow as pa
     import pyarrow.csv
 
     metadata = metadata_of(d)
-    columns = table_columns(d.x.astype(np.float64), d.y, {}, _without_payload(metadata))
+    columns = table_columns(d.x.astype(np.float64), d.y, {}, replace(metadata, payload=()))
     for part in metadata.payload:
         flat = _printable_numbers(d.payload[part.name], part.name).reshape(d.n, part.width)
         for j, name in enumerate(flat_names(part.column, part.shape)):
@@ -75,39 +79,31 @@ def save_csv(d: Demonstrations, path: str | os.PathLike[str]) -> None:
             second.write_text(to_json(metadata, sha256=file_digest(temporary)), encoding="utf-8")
 
 
-def load_csv(
-    path: str | os.PathLike[str],
-    *,
-    x: str | Sequence[str] | None = None,
-    y: str | None = None,
-    name: str | None = None,
-    payload: Sequence[str] | None = None,
-    drop_nonfinite: bool = False,
-    max_bytes: int = MAX_BYTES,
-) -> Demonstrations:
-    """Read a record; `x`, `y` and `payload` name columns of a file that BERS did not write.
+def load_csv(path: str | os.PathLike[str], options: Options) -> Demonstrations:
+    """Read a record; the options name columns of a file that BERS did not write.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = Path(f"{folder}/a.csv").write_text("s,reward\\n1,2\\n3,4\\n")
-    ...     load_csv(f"{folder}/a.csv")
+    ...     load_csv(f"{folder}/a.csv", Options())
     Demonstrations('a', n=2, k=1, y 2 to 4)
     """
     path = Path(path)
-    if sidecar(path).exists() and x is None and y is None and payload is None:
-        d = _own(path, max_bytes)
-        return d if name is None else d.renamed(name)
-    table = read_table(path, max_bytes)
-    choice = choose_csv(table, path, x, y)
+    if sidecar(path).exists() and not options.names_columns:
+        d = _own(path, options.max_bytes)
+        return d if options.name is None else d.renamed(options.name)
+    table = read_table(path, options.max_bytes)
+    choice = _choose(table, path, options)
     features, labels = rows_of(table, choice, path.name)
     return Demonstrations.build(
         features,
         labels,
-        path.stem if name is None else name,
-        payload={each: _payload(table, each, path) for each in payload or ()},
+        path.stem if options.name is None else options.name,
+        payload={each: _payload(table, each, path) for each in options.payload or ()},
         x_names=choice.x_names,
         y_name=choice.y,
-        drop_nonfinite=drop_nonfinite,
+        columns_guessed=choice.guessed,
+        drop_nonfinite=options.drop_nonfinite,
         origin=path.name,
     )
 
@@ -141,13 +137,8 @@ def read_table(path: Path, max_bytes: int = MAX_BYTES, kinds: Any = None) -> Any
         return table
 
 
-def choose_csv(table: Any, path: Path, x: Any, y: str | None) -> Choice:
-    """Features and label of somebody's CSV.
-
-    >>> import pyarrow as pa
-    >>> choose_csv(pa.table({"s": [1], "y": [2]}), Path("a.csv"), None, None).x_names
-    ('s',)
-    """
+def _choose(table: Any, path: Path, options: Options) -> Choice:
+    """Features and label of somebody's CSV."""
     if table.num_columns == 1 and any(mark in table.column_names[0] for mark in ";\t|"):
         raise FileError(
             f"{path.name}: its columns are not separated by commas "
@@ -159,10 +150,11 @@ def choose_csv(table: Any, path: Path, x: Any, y: str | None) -> Choice:
         import pyarrow as pa
 
         schema = pa.schema([pa.field(column, pa.float64()) for column in table.column_names])
-    return choose(schema, x, y, path.name, lambda column: 0)
+    return choose(schema, options.x, options.y, path.name, lambda column: 0)
 
 
 def _own(path: Path, max_bytes: int) -> Demonstrations:
+    """The record of a file that BERS wrote."""
     import pyarrow as pa
 
     with reading(sidecar(path)):
@@ -170,12 +162,11 @@ def _own(path: Path, max_bytes: int) -> Demonstrations:
     metadata, more = from_json(text, sidecar(path).name, sha256=str)
     with reading(path):
         found = file_digest(path)
-    if found != more["sha256"]:
-        raise FileError(
-            f"{path.name}: changed since it was saved (SHA-256 {found[:12]} instead of "
-            f"{more['sha256'][:12]}). Restore it, or delete {sidecar(path).name} to read it as a "
-            "plain table."
-        )
+    complaint = (
+        f"{path.name}: changed since it was saved ({difference(found, more['sha256'])}). "
+        f"Restore it, or delete {sidecar(path).name} to read it as a plain table."
+    )
+    verify(found, more["sha256"], complaint)
     kinds = {column: pa.float64() for column in (*metadata.x_names, metadata.y_name)}
     for part in metadata.payload:
         whole = DTYPES[part.dtype].kind in "iu"
@@ -192,6 +183,7 @@ def _own(path: Path, max_bytes: int) -> Demonstrations:
 
 
 def _stacked(table: Any, part: Any) -> np.ndarray:
+    """A payload array from its columns."""
     names = flat_names(part.column, part.shape)
     columns = [_numbers(table, name) for name in names]
     flat = np.stack(columns, axis=1) if columns else np.empty((table.num_rows, 0))
@@ -199,17 +191,15 @@ def _stacked(table: Any, part: Any) -> np.ndarray:
 
 
 def _numbers(table: Any, name: str) -> np.ndarray:
-    return table.column(name).to_numpy()
+    """One column."""
+    return as_array(table.column(name))
 
 
 def _payload(table: Any, name: str, path: Path) -> np.ndarray:
+    """A column that the user named as payload."""
     if name not in table.column_names:
         raise FileError(f"{path.name}: there is no payload column {printable(name)!r}.")
     return foreign_payload(table, name, path.name)
-
-
-def _without_payload(metadata: Metadata) -> Metadata:
-    return replace(metadata, payload=())
 
 
 def _printable_numbers(values: np.ndarray, name: str) -> np.ndarray:
@@ -228,3 +218,6 @@ def _printable_numbers(values: np.ndarray, name: str) -> np.ndarray:
             "text cannot hold. Save as .npz or .parquet."
         )
     return values.astype(np.float64)
+
+
+FORMAT = Format("CSV", (".csv",), load=load_csv, save=save_csv)

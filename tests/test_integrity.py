@@ -1,4 +1,4 @@
-"""A sealed file gives back the same bits; anything else is refused by name."""
+"""Fingerprints tell all apart; a sealed file gives back the same bits, or is refused by name."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from bers.errors import FileError
-from bers.sealed import read_sealed, write_sealed
+from bers.integrity import digest, file_digest, read_sealed, write_sealed
 
 ARRAYS = {
     "x": np.array([[1.0, np.nan], [-0.0, np.inf]]),
@@ -162,3 +162,20 @@ def test_numbers_that_json_does_not_know_come_back(tmp_path):
     assert about["best"] == np.inf
     assert np.isnan(about["last"])
     json.dumps(about)
+
+
+def test_digest_tells_everything_apart():
+    y = np.arange(6.0)
+    same = [digest({"a": y, "b": "s"}), digest({"b": "s", "a": y.copy()})]
+    assert len(set(same)) == 1
+    others = [
+        {"a": y, "b": "t"}, {"a": y.astype("f4"), "b": "s"}, {"a": y.reshape(2, 3), "b": "s"},
+        {"a": y[::-1], "b": "s"}, {"c": y, "b": "s"}, {"a": y}, {"a": "s", "b": y},
+    ]  # fmt: skip
+    assert len({same[0], *(digest(o) for o in others)}) == 8
+    assert digest({"ab": "c"}) != digest({"a": "bc"})
+
+
+def test_file_digest_is_sha256(tmp_path):
+    (tmp_path / "a").write_bytes(b"abc")
+    assert file_digest(tmp_path / "a").startswith("ba7816bf8f01cfea")

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bers.data.drawing import draw_batches, draw_rows
+from bers.data.sampling import draw_batches, draw_rows
 from bers.errors import ConfigError
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.settings import generator, whole
+from bers.data.checks import generator, whole
 from bers.errors import ConfigError, DataError
 
 

@@ -7,7 +7,7 @@ A file that BERS wrote also holds `bers.json`; any other needs arrays `x` and `y
 
 import os
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.data.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
-from bers.data.reading import reading
+from bers.data.formats import Format, Options
+from bers.data.formats.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
 from bers.errors import FileError
-from bers.files import write_atomically
+from bers.files import reading, write_atomically
 from bers.text import printable
 
 _LONGEST_HEADER = 10_000
@@ -33,7 +33,7 @@ def save_npz(d: Demonstrations, path: str | os.PathLike[str]) -> None:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_npz(Demonstrations([1.0], [2.0], "a"), f"{folder}/a.npz")
-    ...     load_npz(f"{folder}/a.npz")
+    ...     load_npz(f"{folder}/a.npz", Options())
     Demonstrations('a', n=1, k=1, y 2 to 2)
     """
     arrays = {"x": d.x, "y": d.y}
@@ -46,30 +46,21 @@ def save_npz(d: Demonstrations, path: str | os.PathLike[str]) -> None:
                 np.lib.format.write_array(member, values, version=(2, 0), allow_pickle=False)
 
 
-def load_npz(
-    path: str | os.PathLike[str],
-    *,
-    x: str | Sequence[str] | None = None,
-    y: str | None = None,
-    name: str | None = None,
-    payload: Sequence[str] | None = None,
-    drop_nonfinite: bool = False,
-    max_bytes: int = 4 << 30,
-) -> Demonstrations:
-    """Read a record; `x`, `y` and `payload` name arrays of a file that BERS did not write.
+def load_npz(path: str | os.PathLike[str], options: Options) -> Demonstrations:
+    """Read a record; the options name arrays of a file that BERS did not write.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.savez(f"{folder}/a.npz", s=[[1.0, 2.0]], r=[3.0])
-    ...     load_npz(f"{folder}/a.npz", x="s", y="r")
+    ...     load_npz(f"{folder}/a.npz", Options(x="s", y="r"))
     Demonstrations('a', n=1, k=2, y 3 to 3)
     """
-    path = Path(path)
+    path, x, name = Path(path), options.x, options.name
     with _opened(path) as archive:
-        members = _checked_directory(archive, path, max_bytes)
-        if _META in members and x is None and y is None and payload is None:
+        members = _checked_directory(archive, path, options.max_bytes)
+        if _META in members and not options.names_columns:
             return _own(archive, members, path, name)
-        y_name = y or "y"
+        y_name = options.y or "y"
         names = ["x"] if x is None else [x] if isinstance(x, str) else list(x)
         values = {each: _array(archive, members, each, path) for each in names}
         _refuse_shapes(values, path)
@@ -80,15 +71,16 @@ def load_npz(
             columns[0] if len(columns) == 1 else np.concatenate(columns, axis=1),
             _array(archive, members, y_name, path),
             path.stem if name is None else name,
-            payload={each: _array(archive, members, each, path) for each in payload or ()},
+            payload={each: _array(archive, members, each, path) for each in options.payload or ()},
             x_names=() if x is None else tuple(x_names),
             y_name=y_name,
-            drop_nonfinite=drop_nonfinite,
+            drop_nonfinite=options.drop_nonfinite,
             origin=path.name,
         )
 
 
 def _own(archive: zipfile.ZipFile, members: dict, path: Path, name: str | None) -> Demonstrations:
+    """The record of a file that BERS wrote."""
     with archive.open(members[_META]) as member:
         metadata, _ = from_json(member.read(members[_META].file_size), path.name)
     payload = {
@@ -101,12 +93,14 @@ def _own(archive: zipfile.ZipFile, members: dict, path: Path, name: str | None) 
 
 
 @contextmanager
-def _opened(path: Path):
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+    """The archive, with errors that name the file."""
     with reading(path), zipfile.ZipFile(path) as archive:
         yield archive
 
 
 def _checked_directory(archive: zipfile.ZipFile, path: Path, max_bytes: int) -> dict[str, Any]:
+    """Members by name, once their sizes are known to be sound."""
     members = {}
     for info in archive.infolist():
         if info.filename in members:
@@ -129,6 +123,7 @@ def _checked_directory(archive: zipfile.ZipFile, path: Path, max_bytes: int) -> 
 
 
 def _array(archive: zipfile.ZipFile, members: dict, name: str, path: Path) -> np.ndarray:
+    """One member, read by its header."""
     info = members.get(f"{name}.npy")
     if info is None:
         present = ", ".join(printable(member.removesuffix(".npy")) for member in members)
@@ -168,6 +163,7 @@ def _array(archive: zipfile.ZipFile, members: dict, name: str, path: Path) -> np
 
 
 def _refuse_shapes(arrays: dict[str, np.ndarray], path: Path) -> None:
+    """Raise where arrays of features do not fit side by side."""
     first, rows = next((name, values.shape[:1]) for name, values in arrays.items())
     for name, values in arrays.items():
         if values.ndim not in (1, 2) or values.shape[:1] != rows:
@@ -175,3 +171,6 @@ def _refuse_shapes(arrays: dict[str, np.ndarray], path: Path) -> None:
                 f"{path.name}: array {printable(name)!r} has shape {values.shape}; it must have "
                 f"one or two dimensions and as many rows as {printable(first)!r}, {rows}."
             )
+
+
+FORMAT = Format("NumPy", (".npz",), load=load_npz, save=save_npz)

@@ -5,8 +5,9 @@ import pytest
 from data_helpers import SAFE_NAMES, example, records, same_bits
 from hypothesis import given, settings
 
-from bers.data.csv_files import load_csv, save_csv, sidecar
 from bers.data.demonstrations import Demonstrations
+from bers.data.formats.csv import sidecar
+from bers.data.storage import load, save
 from bers.errors import DataError, DataWarning, FileError
 
 
@@ -14,53 +15,53 @@ from bers.errors import DataError, DataWarning, FileError
 @settings(deadline=None, max_examples=60)
 def test_round_trip_keeps_every_bit(d, tmp_path_factory):
     path = tmp_path_factory.mktemp("csv") / "a.csv"
-    save_csv(d, path)
-    assert same_bits(load_csv(path), d)
+    save(d, path)
+    assert same_bits(load(path), d)
 
 
 def test_the_text_is_plain_and_loads_without_its_second_file(tmp_path):
     d = Demonstrations([[0.1, 1e-300], [1 / 3, -0.0]], [1, 2], "a", {"p": [[1, 2], [3, 4]]})
-    save_csv(d, tmp_path / "a.csv")
+    save(d, tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     assert lines[0] == '"x0","x1","y","p.0","p.1"'
     assert lines[1] == "0.1,1e-300,1,1,2"
     sidecar(tmp_path / "a.csv").unlink()
-    plain = load_csv(tmp_path / "a.csv", x=["x0", "x1"], payload=["p.1"])
+    plain = load(tmp_path / "a.csv", x=["x0", "x1"], payload=["p.1"])
     assert plain.x.tobytes() == d.x.tobytes()
     assert plain.payload["p.1"].tolist() == [2, 4]
-    assert load_csv(tmp_path / "a.csv").x_names == ("x0", "x1", "p.0", "p.1")
+    assert load(tmp_path / "a.csv").x_names == ("x0", "x1", "p.0", "p.1")
 
 
 def test_formulas_and_odd_nan_are_refused_on_saving(tmp_path):
     for name in ("=1+1", "+a", "-a", "@a"):
         d = Demonstrations([1.0], [2.0], "a", x_names=(name,))
         with pytest.raises(DataError, match=r"would run as a formula in a spreadsheet. Rename"):
-            save_csv(d, tmp_path / "a.csv")
+            save(d, tmp_path / "a.csv")
     odd = np.array([-np.nan])
     with pytest.raises(DataError, match=r"payload 'p' holds 1 NaN with bits of their own"):
-        save_csv(Demonstrations([1.0], [2.0], "a", {"p": odd}), tmp_path / "a.csv")
+        save(Demonstrations([1.0], [2.0], "a", {"p": odd}), tmp_path / "a.csv")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_changed_file_is_seen(tmp_path):
-    save_csv(example(), tmp_path / "a.csv")
+    save(example(), tmp_path / "a.csv")
     text = (tmp_path / "a.csv").read_text()
     (tmp_path / "a.csv").write_text(text + "1,1,1,1,1,1,1,1,1\n")
     with pytest.raises(
         FileError, match=r"a.csv: changed since it was saved .* delete a.csv.bers.json"
     ):
-        load_csv(tmp_path / "a.csv")
-    save_csv(example(), tmp_path / "a.csv")
+        load(tmp_path / "a.csv")
+    save(example(), tmp_path / "a.csv")
     sidecar(tmp_path / "a.csv").write_text("{}")
     with pytest.raises(FileError, match=r"a.csv.bers.json: the BERS metadata in it is damaged"):
-        load_csv(tmp_path / "a.csv")
+        load(tmp_path / "a.csv")
 
 
 def test_a_save_that_stops_halfway_is_never_read_as_a_plain_table(tmp_path, monkeypatch):
     path = tmp_path / "a.csv"
     for before in (None, example(seed=1)):
         if before:
-            save_csv(before, path)
+            save(before, path)
         real = Path.replace
 
         def stop(self, target, real=real):
@@ -71,14 +72,14 @@ def test_a_save_that_stops_halfway_is_never_read_as_a_plain_table(tmp_path, monk
         with monkeypatch.context() as patch:
             patch.setattr(Path, "replace", stop)
             with pytest.raises(FileError, match=r"cannot write .*a.csv"):
-                save_csv(example(seed=2), path)
+                save(example(seed=2), path)
         with pytest.raises(FileError, match=r"a.csv: changed since|there is no file .*a.csv"):
-            load_csv(path)
+            load(path)
 
 
 def _foreign(tmp_path, text, **options):
     (tmp_path / "f.csv").write_bytes(text.encode() if isinstance(text, str) else text)
-    return load_csv(tmp_path / "f.csv", **options)
+    return load(tmp_path / "f.csv", **options)
 
 
 def test_foreign_tables(tmp_path):
