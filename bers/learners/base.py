@@ -53,6 +53,7 @@ class Learner(Protocol[State]):
         ...
 
 
+@runtime_checkable
 class Search(Learner[State], Protocol[State]):
     """A learner of points at work in one box."""
 
@@ -73,6 +74,7 @@ class Search(Learner[State], Protocol[State]):
         ...
 
 
+@runtime_checkable
 class PointLearner(Protocol):
     """Settings of a learner of points: what `minimize(learner=...)` takes."""
 

@@ -24,6 +24,7 @@ from bers.data.checks import usable, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
 from bers.data.transforms import Transform
+from bers.deprecated import old_config, old_words
 from bers.errors import ConfigError, DataError
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
@@ -616,6 +617,7 @@ class JointTrust:
         return replace(self, weights=tuple(weights), pasts=tuple(pasts), model=model)
 
 
+@old_words(old_config)
 def rank(
     sources: Sequence[Source],
     target: Source,

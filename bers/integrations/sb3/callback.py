@@ -22,7 +22,7 @@ from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.deprecated import old_words
+from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.imitation import imitation
@@ -58,16 +58,6 @@ _FADED = 0.05  # the default chance, when all steps are done
 _CLONE = 3.0
 _MANY_INPUTS = 2000
 _POOR = 0.5
-
-
-def _old_config(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    if words.get("config") is None:
-        return {name: value for name, value in words.items() if name != "config"}, {}
-    words = dict(words)
-    config = words.pop("config")
-    if words.get("model") is None:
-        words["model"] = config
-    return words, {"config": "model="}
 
 
 class BersCallback(BaseCallback):
@@ -117,7 +107,7 @@ class BersCallback(BaseCallback):
     500
     """
 
-    @old_words(_old_config)
+    @old_words(old_config)
     def __init__(
         self,
         *,
