@@ -31,7 +31,7 @@ from bers.optimise.old_words import old_settings
 from bers.reuse.points import Guard, PointReuse
 from bers.schedules import schedule_of, schedule_parts
 from bers.text import unique
-from bers.trust.files import plain, stream_of, trust_of, trust_parts
+from bers.trust.files import plain, stream_of, trust_parts
 from bers.trust.ranking import Ranking
 from bers.trust.trust import Trust
 
@@ -488,7 +488,7 @@ def _reuse_of(
     runs: list[Demonstrations],
     rng: np.random.Generator,
 ) -> Reuse:
-    trust, places = trust_of(arrays, about["trust"], runs, rng), range(len(runs))
+    trust, places = Trust.of_parts(arrays, about["trust"], runs, rng), range(len(runs))
     points = PointReuse(
         points=tuple(arrays[f"points.{i}"] for i in places),
         values=tuple(arrays[f"values.{i}"] for i in places),

@@ -48,7 +48,7 @@ from bers.schedules import (
     schedule_of,
     schedule_parts,
 )
-from bers.trust.files import plain, stream_of, trust_of, trust_parts
+from bers.trust.files import plain, stream_of, trust_parts
 from bers.trust.rules import Rule, without_gains
 from bers.trust.trust import Trust
 
@@ -279,7 +279,7 @@ class BersCallback(BaseCallback):
             if about["digests"] != buffer.sources.digests:
                 raise FileError("the file was saved with other sources. Give those of then.")
             self._seen, self._looked = int(about["seen"]), int(about["looked"])
-            trust = trust_of(arrays, about["trust"], sources, stream_of(about["stream"]))
+            trust = Trust.of_parts(arrays, about["trust"], sources, stream_of(about["stream"]))
             return trust, schedule_of(about["schedule"]), int(about["m"])
         except BersError:
             raise
