@@ -8,7 +8,7 @@ from jaxtyping import install_import_hook
 _WITH_SHAPES = {
     "model": "calibration encoder neural_linear nig posteriors scaling "
     "training",
-    "trust": "beliefs objective odds rules ranking trust",
+    "trust": "beliefs objective odds rules ranking",
     "reuse": "points transitions",
     "learners": "base ask_and_tell differential_evolution",
 }
