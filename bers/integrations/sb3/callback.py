@@ -48,11 +48,10 @@ from bers.schedules import (
     schedule_of,
     schedule_parts,
 )
-from bers.trust.files import plain, stream_of, trust_parts
 from bers.trust.rules import Rule, without_gains
 from bers.trust.trust import Trust
 
-_FORMAT = "bers-sb3-1"
+_FORMAT = "bers-sb3-2"
 _OVER = 1e-3  # a chance that is no longer worth the work
 _FADED = 0.05  # the default chance, when all steps are done
 _CLONE = 3.0
@@ -173,6 +172,8 @@ class BersCallback(BaseCallback):
         """
         if self.reuse is None:
             raise ConfigError("there is nothing to save before the learner has begun to learn.")
+        from bers.trust.files import plain, trust_parts
+
         arrays, settings = trust_parts(self.reuse.trust)
         about = {
             "trust": settings,
@@ -273,6 +274,8 @@ class BersCallback(BaseCallback):
     def _resumed(
         self, buffer: BersReplayBuffer, sources: list[Demonstrations]
     ) -> tuple[Trust, Schedule, int]:
+        from bers.trust.files import stream_of
+
         assert self._loaded is not None
         arrays, about = self._loaded
         try:
