@@ -42,7 +42,9 @@ for episode in range(1, 9):
         s = later
     trust = trust.observe(rows[-12:], rewards[-12:])  # whom to believe now
     counts = (300 * trust.weights).astype(int)
-    theirs = np.vstack([log.x[rng.permutation(400)[:n]] for n, log in zip(counts, logs)])
+    theirs = np.vstack(
+        [log.x[rng.permutation(400)[:n]] for n, log in zip(counts, logs, strict=True)]
+    )
     x, y = np.vstack([rows, theirs]), np.append(rewards, trust.relabel(theirs))
     for _ in range(20):  # fitted Q iteration on own rows and theirs
         q = np.max([features(x[:, 4:], 0 * x[:, 4:] + u) @ w for u in TRY], axis=0)
