@@ -79,7 +79,7 @@ def records():
         patch.setattr(paper_metric, "ModelConfig", paper)
         patch.setattr(latent, "ModelConfig", paper)
         for study, config in settings.items():
-            found[study.__name__.rsplit(".", 1)[1]] = list(study.trial(config, SEED))
+            found[study.__name__.split(".")[1]] = list(study.trial(config, SEED))
     return found
 
 

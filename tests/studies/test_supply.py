@@ -4,21 +4,20 @@ import json
 
 import numpy as np
 import pytest
-from bers.experiments import (
-    control,
-    supply,
-    supply_demonstrations,
-    supply_flows,
-    supply_options,
-)
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.report.curves import read_runs
-from bers_studies.report.studies import DRAWN
+from bers_studies.rl import methods as control
 from bers_studies.runner.run import Experiment, run
-from bers_studies.supply.claims import supply_claims
+from bers_studies.supply import demonstrations as supply_demonstrations
+from bers_studies.supply import study as supply
+from bers_studies.supply.claims import claims
 from bers_studies.supply.demonstrations import DemonstrationConfig, shown, with_trucks
+from bers_studies.supply.figures import FIGURES
 from bers_studies.supply.study import METHODS, TRUTHS, SupplyConfig, trial
-from bers_studies.supply.tables import supply_options_tables, supply_tables
+from bers_studies.supply.tables import tables
+from bers_studies.supply_flows import study as supply_flows
+from bers_studies.supply_options import study as supply_options
+from bers_studies.supply_options.tables import tables as options_tables
 
 from bers.control.inputs import with_products
 
@@ -107,7 +106,7 @@ def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
     first, second, alone = (r["profit"] for r in found.records)
     assert first != second  # the inputs matter
     assert first != alone
-    made = supply_options_tables(tmp_path / "o")
+    made = options_tables(tmp_path / "o")
     assert "| None |" in made
     assert "target: after 1 | mean of 2 | right weight |" in made
 
@@ -187,7 +186,7 @@ def folder(tmp_path):
 
 
 def test_claims_follow_from_the_records(folder):
-    found = {claim.id: claim for claim in supply_claims(read_runs(folder))}
+    found = {claim.id: claim for claim in claims(read_runs(folder))}
     assert all(claim.trials == 3 for claim in found.values())
     for truth in ("1", "2", "3", "target"):
         assert found[f"supply-best-expert-{truth}-bers"].holds
@@ -206,9 +205,9 @@ def test_claims_follow_from_the_records(folder):
 
 
 def test_tables_and_pictures_come_from_the_journals(folder):
-    tables = supply_tables(folder)
-    assert "3 trials." in tables
-    assert "| BERS | 2010 | 2010 | 2010 | 2010 | 2010 ± 6 | 2010 ± 6 |" in tables
-    for name, draw in DRAWN["supply"].items():
+    made = tables(folder)
+    assert "3 trials." in made
+    assert "| BERS | 2010 | 2010 | 2010 | 2010 | 2010 ± 6 | 2010 ± 6 |" in made
+    for name, draw in FIGURES.items():
         draw(folder, folder / name)
         assert (folder / name).stat().st_size > 10_000

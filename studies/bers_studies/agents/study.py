@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-import bers_studies.envs  # noqa: F401  registers the environments
+import bers_studies.envs.goals  # noqa: F401  so that Gymnasium knows them, and a digest too
 from bers.data.demonstrations import Demonstrations
 from bers.integrations.record import Recorder, Recording
 from bers.model.config import ModelConfig
