@@ -1,6 +1,6 @@
 """Off-the-shelf solvers on the weights' quadratic program, each called as directly as it allows.
 
-Enters: N, d, and then M, t, s as `bers.trust.simplex.solve` takes them. Leaves: weights on the
+Enters: N, d, and then M, t, s as `bers.trust.qp.simplex.solve` takes them. Leaves: weights on the
 simplex. All that does not depend on M, t and s is made in advance: constraints, settings, the
 pattern of a sparse matrix. Forming P = MMᵀ + diag(s) and q = −Mt belongs to the call, since ours
 has to read M too.

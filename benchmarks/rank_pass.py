@@ -11,7 +11,7 @@ from pathlib import Path
 from resident import peak_mib
 
 import bers
-from bers.model.side_by_side import work_on
+from bers.parallel import work_on
 
 
 def main(folder: Path, backend: str) -> None:

@@ -77,7 +77,7 @@ def plain():
 def mixing():
     """Ours, half of all rows from sources."""
     from bers.integrations.sb3 import BersReplayBuffer
-    from bers.reuse.batches import BatchGuide
+    from bers.reuse.transitions import BatchGuide
 
     made = filled(BersReplayBuffer(ROWS, *spaces(), device="cpu", sources=random_sources(ROWS)))
     a, counts = np.full(SOURCES, 1 / SOURCES), np.full(SOURCES, ROWS)

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from timing import Turn, here, say, take_turns, timed
 from weights_data import d, dense, draws, mixture, outside
 
-from bers.trust.simplex import solve
+from bers.trust.qp.simplex import solve
 
 Problem = tuple[np.ndarray, np.ndarray, np.ndarray]
 _TIMES = "ms (less is better)"

@@ -1,4 +1,4 @@
-"""Problems for the weights' benchmarks: M, t and s as `bers.trust.simplex.solve` takes them."""
+"""Problems for the weights' benchmarks: M, t and s as `bers.trust.qp.simplex.solve` takes them."""
 
 import numpy as np
 

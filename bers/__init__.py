@@ -8,6 +8,15 @@ from importlib import import_module
 from importlib.metadata import version as _version
 
 _WHERE = {
+    "Trust": "bers.trust.trust",
+    "rank": "bers.trust.trust",
+    "Ranking": "bers.trust.ranking",
+    "minimize": "bers.optimise.minimize",
+    "minimize_many": "bers.optimise.multitask",
+    "Optimizer": "bers.optimise.ask_tell",
+    "DE": "bers.learners.differential_evolution",
+    "AskTell": "bers.learners.ask_and_tell",
+    "ReuseConfig": "bers.algorithm",
     "Demonstrations": "bers.data.demonstrations",
     "Shards": "bers.data.shards",
     "load": "bers.data.storage",
@@ -18,12 +27,9 @@ _WHERE = {
     "refine": "bers.model.neural_linear",
     "load_model": "bers.model.model_files",
     "save_model": "bers.model.model_files",
-    "Optimizer": "bers.optimise.optimizer",
-    "minimize": "bers.optimise.minimize",
-    "minimize_many": "bers.optimise.many",
-    "rank": "bers.trust.ranking",
-    "Ranking": "bers.trust.ranking",
 }
+_MODULES = ("rules", "schedules", "transforms")
+"""What users choose from: `bers.rules.RULES`, `bers.schedules.Power`, `bers.transforms.Log1p`."""
 
 __all__ = sorted(_WHERE)  # pyright: ignore[reportUnsupportedDunderAll]
 __version__ = _version("bers")
@@ -32,8 +38,10 @@ __version__ = _version("bers")
 def __getattr__(name: str) -> object:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
+    if name in _MODULES:
+        return import_module(f"bers.{name}")
     raise AttributeError(f"module 'bers' has no attribute {name!r}; it has {', '.join(__all__)}")
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_MODULES]

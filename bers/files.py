@@ -1,20 +1,20 @@
-"""Files that are never seen half-written, and fingerprints of what is in them.
+"""Files that are never seen half-written, and one error for those that cannot be read.
 
 `write_atomically` gives a temporary path in the target's own folder; when the block ends, the
 file is flushed to disk and renamed over the target, then the folder is flushed. A reader sees
-the old file or the new one. `digest` is the SHA-256 that every artefact carries.
+the old file or the new one. `reading` names the file in place of the dozen kinds of error that
+Arrow, zipfile and h5py have; errors of BERS pass untouched.
 """
 
 import glob
-import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
-from bers.errors import FileError
+from bers.errors import BersError, FileError
+from bers.text import printable
 
 
 @contextmanager
@@ -39,32 +39,25 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.unlink()
 
 
-def digest(parts: Mapping[str, Any]) -> str:
-    """SHA-256 of named arrays and strings, whatever order they come in.
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever a damaged file makes a library raise into one error that names the file.
 
-    Names, types and shapes are part of it, so no two different collections share one.
-
-    >>> import numpy as np
-    >>> digest({"y": np.zeros(3), "name": "alice"})[:12]
-    'cff413138b70'
+    >>> with reading(Path("a.parquet")):
+    ...     pass
     """
-    total = hashlib.sha256()
-    for name in sorted(parts):
-        value = parts[name]
-        if isinstance(value, str):
-            head, body = f"{name}\0str\0", value.encode()
-        else:
-            head = f"{name}\0{value.dtype.str}\0{value.shape}\0"
-            body = value.tobytes()
-        total.update(f"{len(head)}\0{head}{len(body)}\0".encode())
-        total.update(body)
-    return total.hexdigest()
-
-
-def file_digest(path: str | os.PathLike[str]) -> str:
-    """SHA-256 of a file's bytes."""
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    try:
+        yield
+    except BersError:
+        raise
+    except FileNotFoundError as error:
+        raise FileError(f"there is no file {path}. Check the path.") from error
+    except Exception as error:
+        # OSError and MemoryError are among them
+        raise FileError(
+            f"{path.name}: cannot be read ({type(error).__name__}: {printable(str(error), 120)}). "
+            "Restore it from a copy, or save it again."
+        ) from error
 
 
 def _clean_leftovers(target: Path) -> None:

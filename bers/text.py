@@ -1,7 +1,9 @@
-"""Names that come from other people's files, made safe to show.
+"""Names that come from other people's files, made safe to show and to tell apart.
 
 Enters: any text. Leaves: one short line without control characters, for terminals and messages.
 """
+
+from collections.abc import Sequence
 
 
 def printable(text: str, longest: int = 60) -> str:
@@ -19,3 +21,21 @@ def printable(text: str, longest: int = 60) -> str:
         return escaped
     tail = (longest - 3) // 2
     return f"{escaped[: longest - 3 - tail]}...{escaped[-tail:]}"
+
+
+def unique(names: Sequence[str]) -> list[str]:
+    """Names that can be keys: later ones of the same name are numbered.
+
+    >>> unique(["a", "b", "a"])
+    ['a', 'b', 'a (2)']
+    """
+    taken: set[str] = set()
+    result = []
+    for name in names:
+        own, count = name, 1
+        while own in taken:
+            count += 1
+            own = f"{name} ({count})"
+        taken.add(own)
+        result.append(own)
+    return result

@@ -21,7 +21,7 @@ from stable_baselines3 import SAC
 from stable_baselines3.common.monitor import Monitor
 
 import bers
-from bers.integrations.record import Recorder
+from bers.integrations.gymnasium import Recorder
 from bers.integrations.sb3 import BersCallback, BersReplayBuffer
 
 BUDGET = float(os.environ.get("BUDGET", "1"))  # below 1: fewer steps, for a quick look

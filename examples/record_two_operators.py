@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 
 import bers
-from bers.integrations.record import Recorder
+from bers.integrations.gymnasium import Recorder
 
 
 class CartAt(gymnasium.Wrapper):

@@ -10,7 +10,7 @@ _WITH_SHAPES = {
     "student training",
     "trust": "beliefs objective odds rules ranking",
     "reuse": "guard guide",
-    "learners": "base camps differential_evolution",
+    "learners": "base islands differential_evolution",
 }
 install_import_hook(
     [f"bers.{room}.{name}" for room, names in _WITH_SHAPES.items() for name in names.split()],

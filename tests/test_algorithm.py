@@ -13,7 +13,7 @@ from bers.data.transforms import Log1p, LogGap
 from bers.errors import ConfigError, DataWarning
 from bers.learners.base import Experience
 from bers.learners.differential_evolution import DEConfig, DifferentialEvolution
-from bers.reuse.schedule import Constant, Linear
+from bers.schedules import Constant, Linear
 
 D = 2
 LOW, HIGH = np.full(D, -4.0), np.full(D, 4.0)

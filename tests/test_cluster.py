@@ -23,7 +23,7 @@ from ray_study import SEEDS, Config, slow
 from bers import Demonstrations, ModelConfig, load, rank, save
 from bers import cluster as ray_cluster
 from bers.errors import BersError, ConfigError, FileError
-from bers.model.side_by_side import each, work_on
+from bers.parallel import each, work_on
 
 pytestmark = [  # Ray leaves sockets open and starts threads while it shuts down
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

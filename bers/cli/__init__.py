@@ -82,7 +82,7 @@ def info(
     """Say what is in files of demonstrations: rows, columns, labels, transforms."""
     import numpy as np
 
-    from bers.data.label_checks import far_labels
+    from bers.data.checks import far_labels
     from bers.text import printable
 
     rows, notes = [], []

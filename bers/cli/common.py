@@ -94,7 +94,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_ranking(values: Mapping[str, Any]) -> None:
     """A ranking as a table, with what it rests on and what the columns mean."""
-    from bers.trust import show
+    from bers.trust import render as show
 
     console = new_console()
     console.print(show.title(values), style="bold", markup=False)

@@ -49,15 +49,17 @@ _PAST = {"Rosenbrock": _rosenbrock, "Ackley": _ackley, "Sphere": _sphere}
 def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = None) -> None:
     """Minimise a new function with the help of three past runs, and once more without."""
     from bers.files import write_atomically
+    from bers.learners.differential_evolution import DE
     from bers.optimise.minimize import minimize
 
     console = new_console()
     make_folder(out)
     console.print("Three past runs, each on another function of the same ten variables:")
-    runs = {}
+    runs, learner = {}, DE(tol=-1.0)  # which never thinks that it has converged
     for i, (name, fun) in enumerate(_PAST.items()):
-        near = {"callback": lambda now: now.fun <= _NEAR, "tol": -1.0}
-        runs[name] = minimize(fun, _BOUNDS, rng=[seed, i], **near)
+        runs[name] = minimize(
+            fun, _BOUNDS, learner=learner, rng=[seed, i], callback=lambda now: now.fun <= _NEAR
+        )
         told = f"{runs[name].nfev:,} evaluations, best value {runs[name].fun:.2f}"
         console.print(f"  {name}: {told}")
     console.print(
@@ -76,9 +78,9 @@ def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = No
             best = f"{intermediate_result.fun:.4f}"
             show([str(m), str(intermediate_result.nfev), best, *cells])
 
-    settings: dict[str, Any] = {"maxiter": _GENERATIONS, "tol": -1.0, "rng": seed}
+    settings: dict[str, Any] = {"maxiter": _GENERATIONS, "learner": learner, "rng": seed}
     with_runs = minimize(
-        _rastrigin, _BOUNDS, runs, callback=watch, progress_bar=progress, **settings
+        _rastrigin, _BOUNDS, sources=runs, callback=watch, progress=progress, **settings
     )
     console.print("Once more without past runs ...\n")
     without = minimize(_rastrigin, _BOUNDS, **settings)

@@ -7,14 +7,13 @@ a picture, a page and weights for other tools where asked.
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bers.cli.common import (
     Progress,
     Seed,
-    column_names,
     load_source,
     new_console,
     print_ranking,
@@ -56,9 +55,9 @@ def rank(
     from bers.files import write_atomically
     from bers.integrations.robomimic import robomimic_weights
     from bers.model.config import ModelConfig
-    from bers.model.side_by_side import work_on
-    from bers.trust import show
-    from bers.trust.ranking import rank as rank_sources
+    from bers.parallel import pool
+    from bers.trust import render as show
+    from bers.trust.trust import rank as rank_sources
 
     if export not in (None, "robomimic"):
         raise ConfigError(f"--export {export} is not known. Known: robomimic.")
@@ -70,17 +69,24 @@ def rank(
     new = load_source(target, x, y, drop_nonfinite)
     with (
         redirect_stdout(sys.stderr),  # Ray tells of dead workers on standard output
-        work_on(backend, jobs, address),  # pyright: ignore[reportArgumentType]
+        pool(backend, jobs, address) as workers,  # pyright: ignore[reportArgumentType]
     ):
         ranking = rank_sources(
-            sources, new, rule=rule, config=config, draws=draws, rng=seed, progress=progress
+            sources,
+            new,
+            rule=rule,
+            model=config,
+            draws=draws,
+            workers=workers,
+            rng=seed,
+            progress=progress,
         )
     values = ranking.to_dict()
     if json:
         print(ranking.to_json())
     else:
         print_ranking(values)
-        new_console().print(_columns_taken(target, x, y), markup=False)
+        new_console().print(_columns_taken(target, new), markup=False)
     if plot is not None:
         ranking.plot(str(plot))
     pages = [(html, lambda: show.as_page(values))] if html is not None else []
@@ -94,15 +100,14 @@ def rank(
             new_console().print(f"Written: {path}", markup=False)
 
 
-def _columns_taken(path: str, x: str | None, y: str | None) -> str:
+def _columns_taken(path: str, source: Any) -> str:
     """Which columns were read, and whether that was a guess."""
-    from bers.data.storage import describe_columns
     from bers.text import printable
 
     if path.startswith("minari:"):
         return "Inputs: observation, action, next observation; label: reward."
-    inputs, label, guessed = describe_columns(path, column_names(x), y)
+    inputs = source.x_names
     shown = ", ".join(printable(name, 20) for name in inputs[:8])
     more = f", ... ({len(inputs)})" if len(inputs) > 8 else ""
-    guess = " (guessed; choose with --x and --y)" if guessed else ""
-    return f"Inputs: {shown}{more}; label: {printable(label)}{guess}."
+    guess = " (guessed; choose with --x and --y)" if source.columns_guessed else ""
+    return f"Inputs: {shown}{more}; label: {printable(source.y_name)}{guess}."

@@ -1,17 +1,19 @@
-"""What every loader and constructor asks of rows before they are used.
+"""What every loader and constructor asks of rows and settings before they are used.
 
 Enter: whatever the caller had, plus the names of the columns and, for files, the origin to
 name in errors. Leave: private, read-only, native-endian copies. Features are float32 or
-float64, labels float64; a payload keeps its type to the bit.
+float64, labels float64; a payload keeps its type to the bit. A setting that is wrong is an error
+that names it and says what it must be.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from bers.errors import DataError, FileError
+from bers.errors import ConfigError, DataError, DataWarning, FileError
 from bers.text import printable
 
 LARGEST = 1e150
@@ -27,6 +29,21 @@ def usable(y: np.ndarray) -> np.ndarray:
     [True, False, False]
     """
     return np.abs(y) <= LARGEST
+
+
+def far_labels(y: np.ndarray) -> np.ndarray:
+    """Rows whose label lies far from the rest: more than 20 interquartile ranges outside them.
+
+    >>> far_labels(np.array([1.0, 2.0, 3.0, 1e6, 2.5]))
+    array([3])
+    """
+    if len(y) < 4:
+        return np.empty(0, dtype=np.int64)
+    low, high = np.quantile(y, [0.25, 0.75])
+    reach = 20 * (high - low)
+    far = np.flatnonzero((y < low - reach) | (y > high + reach))
+    # many of them are a kind of their own, such as rare rewards
+    return far if len(far) <= max(1, len(y) // 100) else far[:0]
 
 
 def data_error(message: str, origin: str = "") -> DataError:
@@ -215,6 +232,62 @@ def read_only(array: np.ndarray) -> np.ndarray:
     """
     array.flags.writeable = False
     return array
+
+
+def warn_dropped(name: str, count: int, n: int, origin: str) -> None:
+    """Say how many rows were left out.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_dropped("alice", 1, 5, "a.csv")
+    >>> str(caught[0].message)
+    "a.csv: 'alice': dropped 1 of 5 rows with values that are not finite or beyond ±1e+150."
+    """
+    where = f"{origin}: " if origin else ""
+    warnings.warn(
+        f"{where}{printable(name)!r}: dropped {count} of {n} rows with values that are "
+        f"not finite or beyond ±{LARGEST:g}.",
+        DataWarning,
+        stacklevel=4,
+    )
+
+
+def whole(value: Any, what: str, least: int = 1) -> int:
+    """A whole number of at least `least`, or an error that names the setting.
+
+    >>> whole(3, "size")
+    3
+    """
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+        return int(value)
+    raise ConfigError(f"{what} must be a whole number of at least {least}; got {value!r}.")
+
+
+def generator(rng: Any) -> np.random.Generator:
+    """A NumPy generator, or an error that says how to make one.
+
+    >>> generator(np.random.default_rng(0)) is not None
+    True
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    raise ConfigError(
+        f"rng must be a NumPy Generator; got {type(rng).__name__}. "
+        "Make one with numpy.random.default_rng(seed)."
+    )
+
+
+def finite_number(value: Any, what: str) -> float:
+    """A finite float, or an error that names the setting.
+
+    >>> finite_number(1, "Trim(low=...)")
+    1.0
+    """
+    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
+    if not good or not np.isfinite(value):
+        raise ConfigError(f"{what} must be a finite number; got {value!r}.")
+    return float(value)
 
 
 def _in_range(values: np.ndarray) -> bool:

@@ -1,8 +1,8 @@
-"""Any file to a record, and a record to a file, by the file's ending.
+"""Any file to a record, and a record to a file, by the file's format.
 
-Enter: a path to .npz, .csv or .parquet, a folder of Parquet files, or a Minari data set.
-Leave: `Demonstrations` in memory, or `Shards` where the rows are too many. Nothing here runs
-code from a file: no pickle, no environment is built.
+Enter: a path, or several. Leave: `Demonstrations` in memory, or `Shards` where the rows are too
+many. Which formats there are is for `bers.data.formats` to say. Nothing here runs code from a
+file: no pickle, no environment is built.
 """
 
 import os
@@ -12,20 +12,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from bers.data import minari
-from bers.data.checks import refuse_bad
-from bers.data.csv_files import choose_csv, load_csv, read_table, save_csv, sidecar
+from bers.data.checks import refuse_bad, whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.metadata import Metadata, metadata_of, rebuilt
-from bers.data.npz import load_npz, save_npz
-from bers.data.parquet import MAX_BYTES, read_payload, read_rows
-from bers.data.parquet_write import write_parquet
-from bers.data.settings import whole
-from bers.data.shards import Shards
+from bers.data.formats import MAX_BYTES, Options, RowGroups, format_of, formats, listed_endings
+from bers.data.formats.metadata import rebuilt
+from bers.data.shards import Shards, checked, opened
 from bers.errors import ConfigError, FileError
 
 STREAM_BYTES = 1 << 30
-"""Parquet data that would take more than this in memory are streamed, unless told otherwise."""
+"""Rows in groups that would take more than this in memory are streamed, unless told otherwise."""
+
+_NOT_STREAMED = "payload=... cannot be streamed. Pass stream=False, or leave it out."
 
 
 def load(
@@ -40,15 +37,46 @@ def load(
     stream: bool | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Demonstrations | Shards:
-    """Load one source.
+    """Load one source. Reading never runs code from a file.
 
-    path: a .npz, .csv or .parquet file; a folder (or list) of .parquet files, which is one
-    source; "minari:ID" or the folder of a Minari data set. x, y, payload: columns of a file
-    that BERS did not write. name: instead of the stored name or the file's. inputs: for
-    Minari, what to make x of. drop_nonfinite: drop rows that are not finite, with a warning,
-    instead of refusing the file. stream: keep Parquet rows on disk; None decides by size.
-    max_bytes: refuse what would take more memory.
+    Parameters
+    ----------
+    path : path, or sequence of paths
+        A .npz, .csv or .parquet file; a folder (or list) of .parquet files, which is one source;
+        "minari:ID" or the folder of a Minari data set.
+    x : str or sequence of str, optional
+        Columns that are features, of a file that BERS did not write; all numeric ones but the
+        label, unless given.
+    y : str, optional
+        Column that is the label; guessed from its usual names, unless given.
+    name : str, optional
+        Instead of the stored name or the file's.
+    payload : sequence of str, optional
+        Columns for the learner, of a file that BERS did not write.
+    inputs : callable, optional
+        For Minari, what to make x of, as in `Demonstrations.from_transitions`.
+    drop_nonfinite : bool, default False
+        Drop rows that are not finite, with a warning, instead of refusing the file.
+    stream : bool, optional
+        Keep Parquet rows on disk; by default, where they are more than 1 GiB.
+    max_bytes : int, default 4 GiB
+        Refuse what would take more memory.
 
+    Returns
+    -------
+    Demonstrations or Shards
+        In memory, or on disk where it is streamed. `columns_guessed` says whether BERS chose the
+        columns.
+
+    Raises
+    ------
+    FileError
+        If the file is not there, damaged, too large, or not of numbers.
+    ConfigError
+        If an option does not apply to this file.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(Demonstrations([1.0], [2.0], "alice"), f"{folder}/a.parquet")
@@ -56,30 +84,26 @@ def load(
     Demonstrations('alice', n=1, k=1, y 2 to 2)
     """
     whole(max_bytes, "max_bytes")
-    columns = {"x": x, "y": y, "payload": payload}
-    common = {"name": name, "drop_nonfinite": drop_nonfinite, "max_bytes": max_bytes}
-    kind, one = _kind(path), cast("str | os.PathLike[str]", path)
-    if kind != "parquet" and stream:
-        raise ConfigError(f"stream=True is for Parquet; {path} is not. Convert it with save(...).")
-    if kind != "minari" and inputs is not None:
-        raise ConfigError("inputs=... is for Minari data sets. Name columns with x=...")
-    if kind == "minari":
-        if x is not None or y is not None or payload is not None:
-            raise ConfigError("x, y and payload do not apply to a Minari data set; use inputs=...")
-        return minari.load_minari(str(path), inputs=inputs, **common)
-    if kind == "npz":
-        return load_npz(one, **columns, **common)
-    if kind == "csv":
-        return load_csv(one, **columns, **common)
-    if stream is None:
-        shards = Shards.open(path, x, y, name, max_bytes=1 << 62)
-        stream = _bytes(shards) > STREAM_BYTES
-    if not stream:
-        return _parquet_in_memory(path, **columns, **common)
-    if payload is not None:
-        raise ConfigError("payload=... cannot be streamed. Pass stream=False, or leave it out.")
-    limit = {"drop_nonfinite": drop_nonfinite, "max_bytes": max_bytes}
-    return Shards.open(path, x, y, name, **limit, show=None)
+    options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes)
+    kind = format_of(path)
+    if stream and kind.open_groups is None:
+        able = ", ".join(one.name for one in formats() if one.open_groups)
+        raise ConfigError(f"stream=True is for {able}; {path} is not. Convert it with save(...).")
+    if inputs is not None and not kind.takes_inputs:
+        able = ", ".join(one.name for one in formats() if one.takes_inputs)
+        raise ConfigError(f"inputs=... is for {able} data sets. Name columns with x=...")
+    if kind.open_groups is None:
+        return cast("Any", kind.load)(path, options)
+    if stream and payload is not None:
+        raise ConfigError(_NOT_STREAMED)
+    shards = opened(path, x, y, name)
+    if stream is None and _bytes(shards) > STREAM_BYTES:
+        stream = True
+        if payload is not None:
+            raise ConfigError(_NOT_STREAMED)
+    if stream:
+        return checked(shards, drop_nonfinite, max_bytes, show=None)
+    return _in_memory(checked(shards, False, max_bytes, show=False), options)
 
 
 def save(
@@ -90,89 +114,65 @@ def save(
 ) -> None:
     """Save one source; what `load` gives back is the same to the last bit.
 
-    The ending decides: .npz, .csv or .parquet. Only Parquet can be streamed later, in row
-    groups of `rows_per_group`; only to Parquet can `Shards` be saved, without their payload.
+    Parameters
+    ----------
+    demonstrations : Demonstrations or Shards
+        The source. `Shards` can be saved to Parquet only, without their payload.
+    path : path
+        The ending decides: .npz, .csv or .parquet. A file that is there is replaced, and is never
+        seen half-written.
+    rows_per_group : int, default 65536
+        Rows of a Parquet row group, in which they can be streamed later.
 
+    Raises
+    ------
+    FileError
+        If the file cannot be written.
+    ConfigError
+        If there is no such format, or it cannot hold this source.
+
+    Examples
+    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save(Demonstrations([1.0], [2.0], "alice"), f"{folder}/a.npz")
     """
     rows = whole(rows_per_group, "rows_per_group")
+    able = [one for one in formats() if one.save or one.save_groups]
     ending = Path(path).suffix.lower()
-    if ending == ".parquet":
-        _save_parquet(demonstrations, path, rows)
+    kind = next((one for one in able if ending in one.endings), None)
+    if kind is not None and kind.save_groups is not None:
+        kind.save_groups(demonstrations, path, rows)
     elif isinstance(demonstrations, Shards):
-        raise ConfigError("Shards can be saved to .parquet only; use in_memory() for others.")
-    elif ending in (".npz", ".csv"):
-        (save_npz if ending == ".npz" else save_csv)(demonstrations, path)
+        some = listed_endings(one for one in able if one.save_groups)
+        raise ConfigError(f"Shards can be saved to {some} only; use in_memory() for others.")
+    elif kind is not None and kind.save is not None:
+        kind.save(demonstrations, path)
     else:
-        raise ConfigError(f"cannot save to {path}: the ending must be .npz, .csv or .parquet.")
-
-
-def describe_columns(
-    path: str | os.PathLike[str], x: str | Sequence[str] | None = None, y: str | None = None
-) -> tuple[tuple[str, ...], str, bool]:
-    """Names of features and label that `load` would take, and whether it would guess them.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(f"{folder}/a.csv").write_text("speed,reward\\n1,2\\n")
-    ...     describe_columns(f"{folder}/a.csv")
-    (('speed',), 'reward', True)
-    """
-    kind = _kind(path)
-    if kind == "parquet":
-        tables = Shards.open(path, x, y, max_bytes=1 << 62).reader.tables
-        choice = tables[0].choice
-        return choice.x_names, choice.y, choice.guessed
-    if kind == "csv" and (x is not None or y is not None or not sidecar(path).exists()):
-        choice = choose_csv(read_table(Path(path)), Path(path), x, y)
-        return choice.x_names, choice.y, choice.guessed
-    d = load(path, x=x, y=y)
-    return d.x_names, d.y_name, False
-
-
-def _kind(path: Any) -> str:
-    if not isinstance(path, (str, os.PathLike)):
-        return "parquet"
-    if str(path).startswith("minari:"):
-        return "minari"
-    path = Path(path)
-    if path.is_dir():
-        return "minari" if minari.is_dataset(path) else "parquet"
-    ending = path.suffix.lower()
-    if ending in (".npz", ".csv", ".parquet"):
-        return ending[1:]
-    if not path.exists():
-        raise FileError(f"there is no file {path}. Check the path.")
-    raise FileError(
-        f"{path.name}: the ending must be .npz, .csv or .parquet, or the path a folder of "
-        "Parquet files or a Minari data set."
-    )
+        raise ConfigError(f"cannot save to {path}: the ending must be {listed_endings(able)}.")
 
 
 def _bytes(shards: Shards) -> int:
-    return sum(table.row_bytes * table.n for table in shards.reader.tables)
+    """What all rows would take in memory, payload and all."""
+    return sum(table.row_bytes * sum(table.rows) for table in shards.reader.tables)
 
 
-def _parquet_in_memory(
-    path: Any, x: Any, y: Any, payload: Any, name: Any, drop_nonfinite: bool, max_bytes: int
-) -> Demonstrations:
-    shards = Shards.open(path, x, y, name, max_bytes=max_bytes)
-    if _bytes(shards) > max_bytes:
-        raise FileError(
-            f"{shards.reader.tables[0].path.name}: would take {_bytes(shards):,} bytes in memory, "
-            f"more than max_bytes = {max_bytes:,}. Pass stream=True, or a larger max_bytes."
-        )
+def _in_memory(shards: Shards, options: Options) -> Demonstrations:
+    """All rows of opened files, with their payload."""
     tables = shards.reader.tables
-    parts = [read_payload(table, payload) for table in tables]
-    rows = [read_rows(table) for table in tables]
+    if _bytes(shards) > options.max_bytes:
+        raise FileError(
+            f"{tables[0].path.name}: would take {_bytes(shards):,} bytes in memory, more than "
+            f"max_bytes = {options.max_bytes:,}. Pass stream=True, or a larger max_bytes."
+        )
+    parts = [table.payload(options.payload) for table in tables]
+    rows = [_rows(table) for table in tables]
     own = tables[0].own
-    if len(tables) == 1 and own and payload is None:
+    if len(tables) == 1 and own and options.payload is None:
         d = rebuilt(own, *rows[0], parts[0], tables[0].path.name)
-        return d if name is None else d.renamed(name)
+        return d if options.name is None else d.renamed(options.name)
     for table, (features, labels) in zip(tables, rows, strict=True):
-        if not drop_nonfinite:
+        if not options.drop_nonfinite:
             refuse_bad(features, labels, shards.x_names, shards.y_name, table.path.name)
     return Demonstrations.build(
         np.concatenate([features for features, _ in rows]),
@@ -182,12 +182,29 @@ def _parquet_in_memory(
         transforms=shards.stored,
         x_names=shards.x_names,
         y_name=shards.y_name,
-        drop_nonfinite=drop_nonfinite,
+        columns_guessed=shards.columns_guessed,
+        drop_nonfinite=options.drop_nonfinite,
         origin=tables[0].path.name if len(tables) == 1 else tables[0].path.parent.name,
     )
 
 
-def _joined_payload(parts: list[dict[str, np.ndarray]], tables: Any) -> dict[str, np.ndarray]:
+def _rows(table: RowGroups) -> tuple[np.ndarray, np.ndarray]:
+    """All features and labels of one file, as they are."""
+    n = sum(table.rows)
+    x = np.empty((n, len(table.choice.x_names)), table.choice.x_dtype)
+    y, start = np.empty(n), 0
+    for group in range(len(table.rows)):
+        for block_x, block_y in table.blocks(group, 65536):
+            end = start + len(block_y)
+            x[start:end], y[start:end] = block_x, block_y
+            start = end
+    return x, y
+
+
+def _joined_payload(
+    parts: list[dict[str, np.ndarray]], tables: Sequence[RowGroups]
+) -> dict[str, np.ndarray]:
+    """Payload of several files as one."""
     for part, table in zip(parts, tables, strict=True):
         kinds = [{k: (v.dtype, v.shape[1:]) for k, v in p.items()} for p in (part, parts[0])]
         if kinds[0] != kinds[1]:
@@ -196,18 +213,3 @@ def _joined_payload(parts: list[dict[str, np.ndarray]], tables: Any) -> dict[str
                 "Load them as two sources."
             )
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
-
-
-def _save_parquet(source: Demonstrations | Shards, path: Any, rows: int) -> None:
-    if isinstance(source, Shards):
-        heads = (source.name, source.n, source.x_names, source.x_dtype, source.y_name)
-        metadata = Metadata(*heads, source.transforms, (), "")
-        empty = np.empty((0, source.dim), source.x_dtype), np.empty(0), {}
-        blocks = ((x, y, {}) for x, y in source.blocks(rows, show=None))
-    else:
-        d, metadata = source, metadata_of(source)
-        parts = (d.take(slice(i, i + rows)) for i in range(0, d.n, rows))
-        none = d.take(slice(0, 0))
-        empty = none.x, none.y, none.payload
-        blocks = ((part.x, part.y, part.payload) for part in parts)
-    write_parquet(path, metadata, empty, blocks)

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import data_error, payloads
-from bers.data.settings import whole
+from bers.data.checks import data_error, payloads, whole
 from bers.errors import ConfigError
 
 STEP: tuple[str, ...] = (

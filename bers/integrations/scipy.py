@@ -5,8 +5,8 @@ strategy and a callback for `scipy.optimize.differential_evolution`, and the wei
 runs. scipy tells a strategy neither values nor generations, so the function remembers what it was
 asked, and the callback closes a generation. All evaluations must be made in this process.
 
-Two camps (bers.learners.camps) are not held here: scipy owns the population. Where a past run can
-lead into a wrong valley, `bers.minimize` is the safer choice.
+Two islands are not held here: scipy owns the population. Where a past run can lead into a wrong
+valley, `bers.minimize` is the safer choice.
 """
 
 import inspect
@@ -20,15 +20,17 @@ from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 from scipy.optimize import differential_evolution as scipys_differential_evolution
 
-from bers.algorithm import after
+from bers.algorithm import ReuseConfig, after
+from bers.deprecated import old_words
 from bers.errors import ConfigError
 from bers.learners.base import Experience
-from bers.learners.differential_evolution import DifferentialEvolution, Plan, plan
+from bers.learners.differential_evolution import DE, DifferentialEvolution, Plan
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
-from bers.optimise.bounds import box
-from bers.optimise.optimizer import Optimizer
-from bers.reuse.guide import Drawn
+from bers.optimise.ask_tell import Optimizer
+from bers.optimise.inputs import box
+from bers.optimise.old_words import OLD_WORDS, old_settings
+from bers.reuse.points import Drawn
 from bers.trust.ranking import Ranking
 
 _NEAR, _ROUNDING = 1e-9, 1e-14  # of a variable's range and size: the same point for scipy and us
@@ -59,44 +61,61 @@ class Reuse:
     """What scipy's Differential Evolution needs to learn from past runs.
 
     Hand `fun`, `strategy` and `callback` to scipy, with the same bounds and integrality. Trials
-    are made by rand/1/bin with `mutation` and `recombination`, which scipy ignores for a strategy
-    of one's own. `callback` is your own, in either of scipy's forms; it may raise StopIteration.
-    Both ways of updating work, and vectorized=True; `workers` must be 1, or a map of this process.
-    All other settings are those of `bers.minimize`. With no sources it is plain rand/1/bin.
+    are made by rand/1/bin with the learner's mutation and recombination, which scipy ignores for
+    a strategy of one's own. Both ways of updating work, and vectorized=True; `workers` must be 1,
+    or a map of this process. With no sources it is plain rand/1/bin.
 
+    Parameters
+    ----------
+    fun
+        The function to minimise, as scipy takes it.
+    bounds
+        As scipy takes them.
+    sources
+        Past runs, as in `bers.minimize`.
+    learner
+        `bers.DE(...)`, of which mutation and recombination count here.
+    reuse
+        How past runs are used: a `bers.ReuseConfig`.
+    model
+        `bers.ModelConfig`, or a `Model` that was fitted on these past runs before.
+    integrality
+        Which variables are whole numbers, as scipy takes it.
+    callback
+        Your own, in either of scipy's forms; it may raise StopIteration.
+    rng
+        Of the reuse; scipy has its own.
+    progress
+        Bars while the model is trained.
+
+    Examples
+    --------
     >>> from scipy.optimize import differential_evolution as scipys
     >>> def sphere(x):
     ...     return np.sum((x - 0.3) ** 2, axis=0)
     >>> X = np.random.default_rng(0).uniform(-1, 1, (200, 3))
     >>> settings = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
     >>> bounds = [(-1, 1)] * 3
-    >>> reuse = Reuse(sphere, bounds, {"first": (X, sphere(X.T))}, rng=0, config=settings)
+    >>> reuse = Reuse(sphere, bounds, {"first": (X, sphere(X.T))}, rng=0, model=settings)
     >>> found = scipys(reuse.fun, bounds, strategy=reuse.strategy, callback=reuse.callback,
     ...                rng=0, maxiter=10, popsize=5)
     >>> found.x.round(3).tolist(), list(reuse.weights), len(reuse.weight_history)
     ([0.3, 0.3, 0.3], ['first'], 11)
     """
 
+    @old_words(old_settings(DE(), ReuseConfig()))
     def __init__(
         self,
         fun: Callable[..., Any],
         bounds: Any,
         sources: Any = (),
         *,
-        mutation: float | tuple[float, float] = 0.5,
-        recombination: float = 0.7,
-        rng: int | np.integer | np.random.Generator | None = None,
+        learner: DE | None = None,
+        reuse: ReuseConfig | None = None,
+        model: Model | ModelConfig | None = None,
         integrality: ArrayLike | None = None,
         callback: Callable[..., object] | None = None,
-        metric: str = "odds",
-        schedule: Any = "paper",
-        guard: str = "trial",
-        elites: int = 16,
-        pick: str = "best",
-        feasible: str | None = None,
-        transform: Any = "auto",
-        model: Model | None = None,
-        config: ModelConfig | None = None,
+        rng: int | np.integer | np.random.Generator | None = None,
         progress: bool | None = False,
     ) -> None:
         if not callable(fun):
@@ -107,11 +126,14 @@ class Reuse:
         low, high = np.where(self._whole, [np.ceil(low), np.floor(high)], [low, high])
         # sources, model, weights and history are kept as for our own loop
         self._past = Optimizer(
-            np.stack([low, high], axis=1), sources, mutation=mutation,
-            recombination=recombination, rng=rng, metric=metric, schedule=schedule, guard=guard,
-            elites=elites, pick=pick, feasible=feasible, transform=transform, model=model,
-            config=config, progress=progress,
-        )  # fmt: skip
+            np.stack([low, high], axis=1),
+            sources,
+            learner=DE() if learner is None else learner,
+            reuse=reuse,
+            model=model,
+            rng=rng,
+            progress=progress,
+        )
         self._fun, self._callback = fun, callback
         self._low, self._high = _inner(low, high)
         # it only makes trials; scipy evaluates them
@@ -122,6 +144,7 @@ class Reuse:
         self._rows: list[tuple[np.ndarray, float]] = []
         self._settled = 0  # rows that have joined a generation
         self._generation: _Generation | None = None
+        self._settings: DE | None = None  # for as many agents as scipy has
 
     # for scipy
 
@@ -224,7 +247,9 @@ class Reuse:
             have = len(self._low)
             raise ConfigError(f"Reuse has {have} bounds, scipy has {D}. Give both the same.")
         rng = self._past.rng if rng is None else np.random.default_rng(rng)
-        chosen = plan(rng, D, config=replace(self._past.de, population=S))
+        if self._settings is None or self._settings.population != S:
+            self._settings = replace(self._past.learner, population=S)  # pyright: ignore
+        chosen = self._settings.plan(rng, D)
         reuse = self._past.reuse
         drawn = None if reuse is None else reuse.guide().draw(S)
         empty = np.full((2, S), np.nan)
@@ -270,14 +295,8 @@ class Reuse:
             seen = now.experience()
             used = now.sources[now.sources >= 0]
             past.use_history.append(np.bincount(used, minlength=len(past.names)))
-        if len(past.reuse.y) or np.isfinite(seen.y).any():
-            past.reuse = after(past.reuse, seen, start=seen.sources is None)
-        elif now is not None:  # no value counts yet: nothing to learn but what not to try again
-            values = [own.copy() for own in past.reuse.values]
-            for j in np.flatnonzero(now.which >= 0):
-                values[now.sources[j]][now.which[j]] = np.inf
-            past.reuse = replace(past.reuse, values=tuple(values))
-        past.weight_history.append(past.reuse.a)
+        past.reuse = after(past.reuse, seen, start=seen.sources is None)
+        past.weight_history.append(past.reuse.trust.weights)
 
 
 def differential_evolution(
@@ -302,7 +321,7 @@ def differential_evolution(
     >>> first = differential_evolution(sphere, [(-1, 1)] * 3, rng=0, popsize=5, maxiter=20)
     >>> settings = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
     >>> new = differential_evolution(lambda x: 5 * sphere(x) + 2, [(-1, 1)] * 3, rng=1, popsize=5,
-    ...                              sources={"first": first}, maxiter=3, config=settings)
+    ...                              sources={"first": first}, maxiter=3, model=settings)
     >>> bool(new.fun < 2.001), list(new.weights), len(new.fun_all) == new.nfev
     (True, ['first'], True)
     """
@@ -315,7 +334,11 @@ def differential_evolution(
         )
     stream = np.random.default_rng(rng)
     own = stream.spawn(1)[0]  # draws nothing, so the first population is scipy's own
-    names = inspect.signature(Reuse).parameters.keys() & settings.keys()
+    own_words = {"mutation", "recombination"} & settings.keys()  # scipy's, and our learner's
+    if own_words:
+        settings["learner"] = DE(**{name: settings.pop(name) for name in own_words})
+    words = {*inspect.signature(Reuse).parameters, *OLD_WORDS}
+    names = (words - {"tol", "atol", "init", "updating"}) & settings.keys()
     ours = {name: settings.pop(name) for name in names}
     reuse = Reuse(func, bounds, sources, rng=own, integrality=integrality, **ours)
     settings.update(strategy=reuse.strategy, callback=reuse.callback, rng=stream)

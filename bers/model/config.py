@@ -7,7 +7,7 @@ the two differ, the field says why. Values out of range are refused here, by nam
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.errors import ConfigError
 
 _WHOLE = {"latent_dim": 1, "batch_size": 2, "heads_per_batch": 1, "batches": 0}

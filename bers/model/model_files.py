@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from bers.errors import BersError, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.encoder import Encoder
 from bers.model.neural_linear import History, Model
 from bers.model.scaling import InputScale
 from bers.model.training import TrainState, new_state
-from bers.sealed import read_sealed, write_sealed
 
 _FORMAT = "bers-model-1"
 

@@ -10,6 +10,7 @@ end with the posteriors of the rows they were given. A model is never changed in
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float64, Int
@@ -20,12 +21,12 @@ from bers.data.source import Source
 from bers.errors import ConfigError, DataError
 from bers.model import nig
 from bers.model.config import ModelConfig
-from bers.model.early_stopping import EarlyStopping
 from bers.model.encoder import new_encoder
+from bers.model.nig import StudentT
 from bers.model.posteriors import features, posteriors
-from bers.model.scaling import InputScale, Moments, input_scale, label_scales
-from bers.model.student import StudentT
-from bers.model.training import TrainState, new_state, train
+from bers.model.scaling import InputScale, Memory, Moments, input_scale, label_scales
+from bers.model.training import EarlyStopping, TrainState, new_state, train
+from bers.parallel import Map, map_of
 from bers.text import printable
 
 
@@ -124,13 +125,35 @@ def fit(
     *,
     config: ModelConfig | None = None,
     rng: int | np.integer | np.random.Generator = 0,
+    workers: int | Map | None = None,
+    memory: Memory | None = None,
     progress: bool | None = None,
 ) -> Model:
     """Train the encoder on all sources together and condition a head on each.
 
-    The same `rng` gives the same model. `progress=None` shows a bar on a terminal only. With
-    `config.patience` set, `config.held_out` of the rows choose when to stop.
+    Parameters
+    ----------
+    sources
+        Demonstrations of each source, in memory or on disk.
+    config
+        Encoder, prior and training. With `patience` set, `held_out` of the rows choose when to
+        stop.
+    rng
+        The same one gives the same model.
+    workers
+        Who works on the parts of sources on disk: a number of processes, or a map.
+    memory
+        What is known of the sources from calls before; it saves measuring them again.
+    progress
+        Bars: yes, no, or (None) on a terminal only.
 
+    Returns
+    -------
+    Model
+        One encoder, and one head for each source.
+
+    Examples
+    --------
     >>> from bers import Demonstrations
     >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
     >>> fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1)).names
@@ -139,12 +162,14 @@ def fit(
     config = config or ModelConfig()
     rng = np.random.default_rng(rng)
     _check_sources(sources)
-    inputs = input_scale(sources, show=progress)
+    memory = Memory() if memory is None else memory
+    inputs = input_scale(sources, memory=memory, show=progress)
     state = new_state(new_encoder(rng, sources[0].dim, config=config), config=config)
     blank = nig.prior(state.encoder.features)
     columns = _columns(sources)
     model = Model(state, inputs, config, (), columns, blank, blank, np.zeros(0, int), 0)
-    return _train(rng, model, sources, config.batches, config.patience, None, progress)
+    how = _How(config.batches, config.patience, None, map_of(workers), memory, progress)
+    return _train(rng, model, sources, how)
 
 
 def refine(
@@ -154,15 +179,39 @@ def refine(
     batches: int = 1,
     subset: int | None = None,
     rng: int | np.integer | np.random.Generator = 0,
+    workers: int | Map | None = None,
+    memory: Memory | None = None,
     progress: bool | None = None,
 ) -> Model:
-    """Train on for `batches` mini-batches of all `sources`, then refresh every head.
+    """Train on for some mini-batches of all sources, then refresh every head.
 
-    `sources` are all the heads that the new model shall have: the old ones, new ones, a target.
-    With `batches=0` the encoder stays as it is. `subset` refreshes from that many random rows per
-    source; `subset_error` tells what that costs. A whole number as `rng` gives new batches at
-    every call, because the batches seen so far are mixed in.
+    Parameters
+    ----------
+    model
+        What was trained before; it is not changed.
+    sources
+        All the heads that the new model shall have: the old ones, new ones, a target.
+    batches
+        Of training; with 0 the encoder stays as it is.
+    subset
+        Refresh from that many random rows per source; `subset_error` tells what that costs.
+    rng
+        A whole number gives new batches at every call, because the batches seen so far are mixed
+        in.
+    workers
+        Who works on the parts of sources on disk: a number of processes, or a map.
+    memory
+        What is known of the sources from calls before; it saves measuring them again.
+    progress
+        Bars: yes, no, or (None) on a terminal only.
 
+    Returns
+    -------
+    Model
+        One head for each of the sources given.
+
+    Examples
+    --------
     >>> from bers import Demonstrations
     >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
     >>> model = fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1))
@@ -187,7 +236,9 @@ def refine(
         )
     if isinstance(rng, int | np.integer):
         rng = np.random.default_rng([int(rng), model.batches])
-    return _train(rng, model, sources, batches, None, subset, progress)
+    memory = Memory() if memory is None else memory
+    how = _How(batches, None, subset, map_of(workers), memory, progress)
+    return _train(rng, model, sources, how)
 
 
 def subset_error(model: Model, sources: Sequence[Source], subset: int) -> Float64[np.ndarray, " N"]:
@@ -211,19 +262,22 @@ def subset_error(model: Model, sources: Sequence[Source], subset: int) -> Float6
     return np.array(errors)
 
 
-def _train(
-    rng: np.random.Generator,
-    model: Model,
-    sources: Sequence[Source],
-    batches: int,
-    patience: int | None,
-    subset: int | None,
-    progress: bool | None,
-) -> Model:
+class _How(NamedTuple):
+    """How a model is trained."""
+
+    batches: int
+    patience: int | None
+    subset: int | None
+    workers: Map | None
+    memory: Memory
+    progress: bool | None
+
+
+def _train(rng: np.random.Generator, model: Model, sources: Sequence[Source], how: _How) -> Model:
     config, inputs = model.config, model.inputs
-    labels = label_scales(sources, config=config, show=progress)
+    labels = label_scales(sources, config=config, memory=how.memory, show=how.progress)
     kept, stopper = list(sources), None
-    if patience is not None:
+    if how.patience is not None:
         halves = [source.split(rng, config.held_out) for source in sources]
         kept, held = [list(side) for side in zip(*halves, strict=True)]
         stopper = EarlyStopping(rng, kept, held, inputs=inputs, labels=labels, config=config)
@@ -231,12 +285,12 @@ def _train(
         rng,
         model.state,
         kept,
-        batches=batches,
+        batches=how.batches,
         inputs=inputs,
         labels=labels,
         config=config,
         check=stopper.check if stopper else None,
-        show=progress,
+        show=how.progress,
     )
     scores = np.zeros((0, 2))
     if stopper is not None and stopper.best is not None:
@@ -248,8 +302,10 @@ def _train(
         inputs=inputs,
         labels=labels,
         config=config,
-        subset=subset,
-        show=progress,
+        memory=how.memory,
+        subset=how.subset,
+        workers=how.workers,
+        show=how.progress,
     )
     return Model(
         state,

@@ -18,14 +18,12 @@ from bers.errors import DataWarning
 from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.encoder import Encoder
-from bers.model.remember import Memory
-from bers.model.scaling import InputScale, LabelScale
-from bers.model.side_by_side import each, each_in_memory
+from bers.model.scaling import InputScale, LabelScale, Memory
+from bers.parallel import Map, in_threads
 from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096  # go through the encoder at once
 _RAW_ROWS = 65536  # are read at once where there is no encoder
-_SUBSETS, _LAST = Memory(), Memory()
 _run = jax.jit(lambda encoder, x: encoder(x))
 
 
@@ -45,7 +43,7 @@ def features(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float64[np.ndar
     return np.concatenate([np.zeros((0, encoder.features)), *blocks])
 
 
-def summarise_rows(source: Source) -> nig.Summary:
+def summarise_rows(source: Source, workers: Map | None = None) -> nig.Summary:
     """All rows of a source, its columns taken as the features: no encoder.
 
     >>> from bers import Demonstrations
@@ -55,7 +53,7 @@ def summarise_rows(source: Source) -> nig.Summary:
     >>> nig.condition(weak, summary).mu.round(6).tolist()
     [2.0, 1.0]
     """
-    return next(_side_by_side([source], _RawRows(source.dim)))
+    return next(_side_by_side([source], _RawRows(source.dim), workers=workers))
 
 
 def summarise(
@@ -64,22 +62,22 @@ def summarise(
     *,
     inputs: InputScale,
     seen: Callable[[int], object] = lambda rows: None,
+    workers: Map | None = None,
 ) -> Iterator[nig.Summary]:
     """All rows of each source as one triangular factor; `seen` is told of rows that are done."""
-
-    return _side_by_side(sources, _EncodedRows(encoder, inputs), seen)
+    return _side_by_side(sources, _EncodedRows(encoder, inputs), seen, workers)
 
 
 def summarise_subsets(
-    encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale, subset: int
+    encoder: Encoder, sources: Sequence[Source], *, inputs: InputScale, subset: int, memory: Memory
 ) -> Iterator[nig.Summary]:
     """A fixed random choice of `subset` rows of each source, each counted n / subset times.
 
     A source that was summarised last by the same encoder is not looked at again.
     """
-    last = [_LAST.recall(source, subset, dict) for source in sources]
+    last = [memory.recall(source, ("last", subset), dict) for source in sources]
     new = [i for i, known in enumerate(last) if known.get("encoder") is not encoder]
-    chosen = [_chosen(sources[i], subset) for i in new]
+    chosen = [_chosen(sources[i], subset, memory) for i in new]
     if new:
         x = np.concatenate([inputs.standardise(rows) for rows, _ in chosen])
         ends = np.cumsum([len(y) for _, y in chosen])
@@ -92,14 +90,22 @@ def summarise_subsets(
 
 
 def summary_of(
-    encoder: Encoder, source: Source, *, inputs: InputScale, subset: int | None = None
+    encoder: Encoder,
+    source: Source,
+    *,
+    inputs: InputScale,
+    memory: Memory,
+    subset: int | None = None,
+    workers: Map | None = None,
 ) -> nig.Summary:
     """All rows of one source, or a subset, as one factor; not made again if it was made last."""
     if subset is not None:
-        return next(summarise_subsets(encoder, [source], inputs=inputs, subset=subset))
-    last = _LAST.recall(source, None, dict)
+        some = summarise_subsets(encoder, [source], inputs=inputs, subset=subset, memory=memory)
+        return next(some)
+    last = memory.recall(source, ("last", None), dict)
     if last.get("encoder") is not encoder:
-        last.update(encoder=encoder, summary=next(summarise(encoder, [source], inputs=inputs)))
+        found = next(summarise(encoder, [source], inputs=inputs, workers=workers))
+        last.update(encoder=encoder, summary=found)
     return last["summary"]
 
 
@@ -110,18 +116,22 @@ def posteriors(
     inputs: InputScale,
     labels: Sequence[LabelScale],
     config: ModelConfig,
+    memory: Memory,
     subset: int | None = None,
+    workers: Map | None = None,
     show: bool | None = None,
 ) -> Posteriors:
     """Condition every head on its source's rows, or on a random subset of them."""
     priors = nig.stack([scale.prior(encoder.features, config=config) for scale in labels])
     with progress_bar("posteriors", sum(source.n for source in sources), show=show) as advance:
         if subset is None:
-            parts = list(summarise(encoder, sources, inputs=inputs, seen=advance))
+            parts = list(summarise(encoder, sources, inputs=inputs, seen=advance, workers=workers))
             for source, part in zip(sources, parts, strict=True):
-                _LAST.recall(source, None, dict).update(encoder=encoder, summary=part)
+                last = memory.recall(source, ("last", None), dict)
+                last.update(encoder=encoder, summary=part)
         else:
-            parts = list(summarise_subsets(encoder, sources, inputs=inputs, subset=subset))
+            some = summarise_subsets(encoder, sources, inputs=inputs, subset=subset, memory=memory)
+            parts = list(some)
             advance(sum(source.n for source in sources))
     summary = nig.Summary(np.stack([p.R for p in parts]), np.stack([p.n for p in parts]))
     _warn_of_dead_features(summary)
@@ -159,11 +169,14 @@ def _side_by_side(
     sources: Sequence[Source],
     summary_of: Callable[[Source], nig.Summary],
     seen: Callable[[int], object] = lambda rows: None,
+    workers: Map | None = None,
 ) -> Iterator[nig.Summary]:
     """One summary per source, in order, while others work on the parts of the next ones."""
     split = [source.parts() for source in sources]
     every = [part for parts in split for part in parts]
-    found = (each if len(every) > len(sources) else each_in_memory)(summary_of, every)
+    # sources in memory are not worth a trip to other processes
+    work = workers if workers is not None and len(every) > len(sources) else in_threads
+    found = iter(work(summary_of, every))
     for parts in split:
         own = []
         for _ in parts:
@@ -172,7 +185,7 @@ def _side_by_side(
         yield nig.merge(*own)
 
 
-def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
+def _chosen(source: Source, subset: int, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
     """The rows that speak for a source; drawn once, since a source never changes."""
 
     def find() -> tuple[np.ndarray, np.ndarray]:
@@ -183,7 +196,7 @@ def _chosen(source: Source, subset: int) -> tuple[np.ndarray, np.ndarray]:
         x, y, used = source.draw(np.random.default_rng(source.n), 1, subset)
         return x[used], y[used]
 
-    return _SUBSETS.recall(source, subset, find)
+    return memory.recall(source, ("rows", subset), find)
 
 
 def _encode(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float[np.ndarray, "n D"]:

@@ -10,6 +10,8 @@ Heads therefore stay in the labels' own units and can be compared.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64
@@ -18,12 +20,36 @@ from bers.data.source import Source
 from bers.errors import DataError
 from bers.model import nig
 from bers.model.config import ModelConfig
-from bers.model.remember import Memory
 from bers.progress import progress_bar
 from bers.text import printable
 
+
+class Memory:
+    """What was found out about sources, by source, for as long as somebody else holds it.
+
+    A source never changes, so its moments and its chosen subset need to be found once. Whoever
+    calls again and again with the same sources keeps one; a source that cannot be a key, or that
+    has grown, is simply looked at again.
+    """
+
+    def __init__(self) -> None:
+        self._kept: WeakKeyDictionary[Source, dict[Any, Any]] = WeakKeyDictionary()
+
+    def __reduce__(self) -> tuple[type["Memory"], tuple[()]]:
+        return Memory, ()  # what is kept here can be found again
+
+    def recall(self, source: Source, key: object, find: Callable[[], Any]) -> Any:
+        """What `find` found for this source and key, now or before."""
+        try:
+            known = self._kept.setdefault(source, {})
+        except TypeError:  # not hashable, or not open to weak references
+            return find()
+        if (key, source.n) not in known:
+            known[key, source.n] = find()
+        return known[key, source.n]
+
+
 _ENOUGH_ROWS = 8  # fewer labels say too little about their own spread
-_LABELS, _INPUTS = Memory(), Memory()
 
 
 @dataclass(frozen=True)
@@ -57,7 +83,9 @@ class LabelScale:
         )
 
 
-def input_scale(sources: Sequence[Source], *, show: bool | None = False) -> InputScale:
+def input_scale(
+    sources: Sequence[Source], *, memory: Memory, show: bool | None = False
+) -> InputScale:
     """Pooled over all rows of all sources, in one streamed pass; labels are measured along."""
     dims = {source.dim for source in sources}
     if len(dims) != 1:
@@ -72,13 +100,13 @@ def input_scale(sources: Sequence[Source], *, show: bool | None = False) -> Inpu
         for source in sources:
             inputs, labels = _moments(source, advance)
             total.join(inputs)
-            _INPUTS.recall(source, "moments", lambda inputs=inputs: inputs)
-            _LABELS.recall(source, "moments", lambda labels=labels: labels)
+            memory.recall(source, "inputs", lambda inputs=inputs: inputs)
+            memory.recall(source, "labels", lambda labels=labels: labels)
     return InputScale(total.mean, np.where(total.varies, total.spread, 1.0))
 
 
 def label_scales(
-    sources: Sequence[Source], *, config: ModelConfig, show: bool | None = False
+    sources: Sequence[Source], *, config: ModelConfig, memory: Memory, show: bool | None = False
 ) -> list[LabelScale]:
     """Each source's own centre and spread.
 
@@ -87,7 +115,7 @@ def label_scales(
     """
     if config.labels == "raw":
         return [LabelScale() for _ in sources]
-    moments = [label_moments(source, show) for source in sources]
+    moments = [label_moments(source, memory, show) for source in sources]
     known = [float(m.spread[0]) for m in moments if m.n >= _ENOUGH_ROWS and m.varies[0]]
     centres = [float(m.mean[0]) for m in moments if m.n > 0]
     common = float(np.median(known)) if known else 1.0
@@ -101,19 +129,19 @@ def label_scales(
     ]
 
 
-def input_moments(source: Source) -> "Moments":
+def input_moments(source: Source, memory: Memory) -> "Moments":
     """Mean and spread of the input columns of one source, measured once."""
-    return _INPUTS.recall(source, "moments", lambda: _moments(source)[0])
+    return memory.recall(source, "inputs", lambda: _moments(source)[0])
 
 
-def label_moments(source: Source, show: bool | None = False) -> "Moments":
+def label_moments(source: Source, memory: Memory, show: bool | None = False) -> "Moments":
     """Mean and spread of the labels of one source, measured once, since a source never changes."""
 
     def find() -> Moments:
         with progress_bar("measuring labels", source.n, show=show) as advance:
             return _moments(source, advance)[1]
 
-    return _LABELS.recall(source, "moments", find)
+    return memory.recall(source, "labels", find)
 
 
 def _moments(

@@ -16,14 +16,70 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.scipy.linalg import cho_solve
+from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float, Float32
 
 from bers.data.source import Source
 from bers.model.config import ModelConfig
 from bers.model.encoder import Encoder
-from bers.model.evidence import log_evidence
 from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
+
+Rows = Float[Array, "b D"]
+Labels = Float[Array, " b"]
+Scalar = float | Float[Array, ""]
+
+
+@jax.custom_vjp
+def log_evidence(
+    Phi: Rows, y: Labels, n: Scalar, Lam0: Float[Array, " D"], alpha0: Scalar, beta0: Scalar
+) -> Scalar:
+    """log p(y | Φ) of n rows under a zero-mean prior with diagonal precision Λ⁰. [Eq. nig_ll]
+
+    Rows of zeros with a zero label say nothing: pad with them, and count the others in n. The
+    gradient in the features needs no derivative of a Cholesky factor: [Eq. nig_ll_gradient]
+
+        ∂ log p / ∂Φ = (α/β) (y − Φμ) μᵀ − Φ Λ⁻¹
+
+    The first term follows because μ minimises β, so moving μ changes nothing to first order.
+    """
+    return _forward(Phi, y, n, Lam0, alpha0, beta0)[0]
+
+
+def _forward(Phi, y, n, Lam0, alpha0, beta0):
+    C = jnp.linalg.cholesky(jnp.diag(Lam0) + Phi.T @ Phi)
+    Sigma = cho_solve((C, True), jnp.eye(len(Lam0), dtype=Phi.dtype))
+    mu = Sigma @ (Phi.T @ y)
+    residual = y - Phi @ mu
+    alpha = alpha0 + 0.5 * n
+    beta = beta0 + 0.5 * (residual @ residual + mu @ (Lam0 * mu))
+    value = (
+        -0.5 * n * jnp.log(2 * jnp.pi)
+        + 0.5 * jnp.log(Lam0).sum()
+        - jnp.log(jnp.diagonal(C)).sum()
+        + alpha0 * jnp.log(beta0)
+        - alpha * jnp.log(beta)
+        + gammaln(alpha)
+        - gammaln(alpha0)
+    )
+    return value, (Phi, Sigma, mu, residual, alpha / beta)
+
+
+def _backward(saved, g):
+    Phi, Sigma, mu, residual, precision = saved
+    return (
+        g * (precision * jnp.outer(residual, mu) - Phi @ Sigma),
+        None,
+        None,
+        None,
+        None,
+        None,
+    )
+
+
+log_evidence.defvjp(_forward, _backward)
+
 
 _STRETCH = 100  # batches per compiled call
 _DRAWN = 1000  # batches per visit to the sources, at most
@@ -156,3 +212,58 @@ def _stretches(draw: Callable[[int], Batches], batches: int, per_draw: int) -> I
         drawn = draw(min(per_draw, batches - start))
         for first in range(0, len(drawn.y), _STRETCH):
             yield Batches(*(a[first : first + _STRETCH] for a in (drawn.x, drawn.y, drawn.used)))
+
+
+_SEEN, _HELD = 512, 256  # rows per head behind one score
+
+
+class EarlyStopping:
+    """Watches the held-out score; `check` says when to stop, `best` is what to keep.
+
+    The score is the log predictive density per held-out row, given other rows of the same source:
+
+        (log p(y_seen, y_held) − log p(y_seen)) / n_held    [Eq. held_out]
+    """
+
+    def __init__(
+        self,
+        rng: np.random.Generator,
+        kept: Sequence[Source],
+        held: Sequence[Source],
+        *,
+        inputs: InputScale,
+        labels: Sequence[LabelScale],
+        config: ModelConfig,
+    ) -> None:
+        draw = partial(draw_batches, rng, count=1, inputs=inputs, labels=labels)
+        self._seen = draw(sources=kept, config=_sized(config, _SEEN))
+        self._held = draw(sources=held, config=_sized(config, _HELD))
+        self._config = _sized(config, config.batch_size)
+        self._patience = config.patience or np.inf
+        self._best_score, self._best_at = -np.inf, 0
+        self.best: Encoder | None = None
+        self.scores: list[tuple[int, float]] = []
+
+    def check(self, encoder: Encoder, done: int) -> bool:
+        """Score the encoder after `done` batches; True when patience has run out."""
+        score = float(_score(encoder, self._seen, self._held, config=self._config))
+        self.scores.append((done, score))
+        if score > self._best_score:
+            self._best_score, self._best_at, self.best = score, done, encoder
+        return done - self._best_at >= self._patience
+
+
+def _sized(config: ModelConfig, rows: int) -> ModelConfig:
+    """The same prior, batches of another size, every head, no penalty."""
+    return ModelConfig(
+        **{**config.to_dict(), "batch_size": rows, "heads_per_batch": 2**31, "l2": 0.0}
+    )
+
+
+@partial(jax.jit, static_argnames="config")
+def _score(encoder: Encoder, seen: Batches, held: Batches, *, config: ModelConfig) -> jax.Array:
+    """[Eq. held_out], over all heads."""
+    first = jax.tree.map(lambda a: a[0], seen)
+    both = jax.tree.map(lambda a, b: jax.numpy.concatenate([a[0], b[0]], axis=1), seen, held)
+    total = objective(encoder, both, config=config) * both.used.sum()
+    return (total - objective(encoder, first, config=config) * first.used.sum()) / held.used.sum()

@@ -6,16 +6,15 @@ than points went in.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
 
 from bers.errors import BersError, ConfigError, ObjectiveError
+from bers.parallel import Map, map_of
 from bers.text import printable
-
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 class Objective:
@@ -45,7 +44,7 @@ class Objective:
         self.not_finite = 0
         self.known: dict[bytes, float] = {}
         self._vectorized = vectorized
-        self._map = None if vectorized else _map_of(workers)
+        self._map = None if vectorized else map_of(workers)
 
     def remember(self, x: Float64[np.ndarray, "k D"], y: Float64[np.ndarray, " k"]) -> None:
         """Points whose values are known from elsewhere."""
@@ -152,17 +151,3 @@ class Objective:
             )
         self.not_finite += 1
         return np.inf
-
-
-def _map_of(workers: int | Map) -> Map | None:
-    """A map over points: the user's, joblib's processes, or None for a plain loop."""
-    if callable(workers):
-        return workers
-    if not isinstance(workers, int | np.integer) or workers == 0:
-        raise ConfigError(f"workers must be a whole number or map-like; got {workers!r}.")
-    if workers == 1:
-        return None
-    import joblib
-
-    pool = joblib.Parallel(n_jobs=int(workers))
-    return lambda fun, points: pool(joblib.delayed(fun)(point) for point in points)

@@ -8,7 +8,7 @@ weights into values. [Eq. function_space]
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from jaxtyping import Float64, Int
@@ -17,8 +17,10 @@ from bers.data.source import Source
 from bers.errors import DataError
 from bers.model import nig
 from bers.model.neural_linear import Model
+from bers.model.nig import Numbers
 from bers.model.posteriors import summary_of
-from bers.model.student import Numbers
+from bers.model.scaling import Memory
+from bers.parallel import Map
 
 _SAMPLE = 256  # rows of the target that rules may look at one by one
 
@@ -125,19 +127,20 @@ class Beliefs:
 
     def uncertainty(self, L: Float64[np.ndarray, "k d"]) -> Float64[np.ndarray, " N"]:
         """E[σᵢ²] tr(LΣᵢLᵀ): expected squared error of each source's function. [Eq. qp]"""
-        found = self._uncertainties.get(id(L))
-        if found is None:
-            spread = np.linalg.solve(np.swapaxes(self.sources.U, -1, -2), L.T)
-            with np.errstate(invalid="ignore"):
-                s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
-            found = L, np.where(self.known, s, np.inf)
-            self._uncertainties[id(L)] = found
-        return found[1]
+        spread = np.linalg.solve(np.swapaxes(self.sources.U, -1, -2), L.T)
+        with np.errstate(invalid="ignore"):
+            s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
+        return np.where(self.known, s, np.inf)
 
     @cached_property
-    def _uncertainties(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """By the matrix, which is kept along, so that its id stays its own."""
-        return {}
+    def raw_uncertainty(self) -> Float64[np.ndarray, " N"]:
+        """Of functions over the target's rows."""
+        return self.uncertainty(self.raw)
+
+    @cached_property
+    def centred_uncertainty(self) -> Float64[np.ndarray, " N"]:
+        """The same, offsets ignored."""
+        return self.uncertainty(self.centred)
 
     @cached_property
     def explained(self) -> Float64[np.ndarray, " N"]:
@@ -159,11 +162,19 @@ class Beliefs:
             return np.where(self.known, self.sources.noise * np.sum(spread**2, -1), 0.0)
 
 
-def beliefs(model: Model, target: Source, *, head: int = -1, subset: int | None = None) -> Beliefs:
+def beliefs(
+    model: Model,
+    target: Source,
+    *,
+    head: int = -1,
+    subset: int | None = None,
+    workers: Map | None = None,
+    memory: Memory | None = None,
+) -> Beliefs:
     """Of a model one of whose heads is that of `target`: the last, unless `head` says which.
 
     All other heads are sources. `subset` looks at that many of the target's rows, chosen at
-    random, in place of all.
+    random, in place of all. `memory` is the one that the model was refined with, if any.
 
     >>> from bers import Demonstrations, ModelConfig, fit
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -180,14 +191,22 @@ def beliefs(model: Model, target: Source, *, head: int = -1, subset: int | None 
             "beliefs(model, target) needs a model whose last head is the target's, after at least "
             "one source. Fit or refine it with [*sources, target], or say which head= it is."
         )
-    summary = summary_of(model.state.encoder, target, inputs=model.inputs, subset=subset)
+    memory = Memory() if memory is None else memory
+    summary = summary_of(
+        model.state.encoder,
+        target,
+        inputs=model.inputs,
+        memory=memory,
+        subset=subset,
+        workers=workers,
+    )
     others = np.arange(len(model.names)) != own
     return Beliefs(
         sources=model.heads[others],
         target=model.heads[own],
         rows=model.rows[others],
         summary=summary,
-        look=lambda: _some_rows(model, target),
+        look=partial(_some_rows, model, target),
     )
 
 

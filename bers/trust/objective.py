@@ -17,7 +17,7 @@ from jaxtyping import Float64
 from bers.errors import ConfigError
 from bers.model import nig
 from bers.trust.beliefs import Beliefs
-from bers.trust.simplex import Feasible, solve
+from bers.trust.qp.simplex import Feasible, solve
 
 Metric = Literal["weights", "function", "centred", "shape", "affine"]
 METRICS: dict[Metric, str] = {
@@ -48,11 +48,11 @@ def program(known: Beliefs, metric: Metric) -> Program:
     `weights` is Eq. qp of the paper; the other metrics replace ‖·‖² by the mean square over the
     target's rows, tr(Σᵢ) along with it.
     """
-    L = _root(known, metric)
+    L, s = _root(known, metric), _uncertainty(known, metric)
     t = known.target.mu @ L.T
     if metric in ("centred", "shape", "affine") and known.label_variance == 0:
         t = np.zeros_like(t)  # constant labels point nowhere; what rounding leaves of them must not
-    return _measured(known.sources.mu @ L.T, t, known.uncertainty(L), metric)
+    return _measured(known.sources.mu @ L.T, t, s, metric)
 
 
 def drawn_weights(
@@ -116,6 +116,12 @@ def _root(known: Beliefs, metric: Metric) -> np.ndarray:
     if metric not in roots:
         raise ConfigError(f"there is no metric {metric!r}. Known: {', '.join(METRICS)}.")
     return roots[metric]()
+
+
+def _uncertainty(known: Beliefs, metric: Metric) -> np.ndarray:
+    if metric == "weights":
+        return known.uncertainty(np.eye(known.sources.d))
+    return known.raw_uncertainty if metric == "function" else known.centred_uncertainty
 
 
 def _measured(M: np.ndarray, t: np.ndarray, s: np.ndarray, metric: Metric) -> Program:

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float64
 from scipy.special import stdtr
 
-from bers.model.student import Numbers
+from bers.model.nig import Numbers
 from bers.trust.beliefs import Beliefs
 from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights, program, solved
 
@@ -93,8 +93,8 @@ def _log_bayes(
         return np.zeros(f.shape[:-1])  # constant labels are like anything, and like nothing
     if kind == "affine":
         return log_bayes_factor(known.match(f), trust, known.n, members)
-    L = known.raw if kind == "function" else known.centred
-    error = _sum_of_squares(a, np.where(known.known, known.uncertainty(L), 0.0))
+    s = known.raw_uncertainty if kind == "function" else known.centred_uncertainty
+    error = _sum_of_squares(a, np.where(known.known, s, 0.0))
     left = known.squared_error(f, centred=kind == "centred") + error
     gain = -0.5 * _ROW_COUNTS * max(known.n - 1, 0) * np.log(left / known.label_variance)
     return np.minimum(gain, trust * gain) - 0.5 * members * np.log1p(known.n)

@@ -1,28 +1,24 @@
-"""Whom to trust for a new task, how sure that is, and why: `rank`.
+"""Whom to trust for a new task, how sure that is, and why: what a ranking says.
 
-Enters: demonstrations of several sources, and some rows of the new task. Leaves: a `Ranking`, with
-weights, intervals, what they rest on, and warnings where they rest on little. The weights say how
-alike the goals are, not how skilled a demonstrator is, so returns stand beside them.
+Enters: weights, and the beliefs that they follow from. Leaves: a `Ranking`: weights, intervals,
+what they rest on, and warnings where they rest on little. The weights say how alike the goals are,
+not how skilled a demonstrator is, so returns stand beside them.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float64
 
-from bers.data.settings import whole
 from bers.data.source import Source
-from bers.errors import ConfigError, DataError
-from bers.model.config import ModelConfig
-from bers.model.neural_linear import Model, fit, refine
-from bers.model.scaling import input_moments, label_moments
-from bers.text import printable
-from bers.trust.beliefs import Beliefs, beliefs
-from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, solved
-from bers.trust.odds import drawn_odds
-from bers.trust.rules import Past, log_predictive, rule_named, undetermined_note, weigh
-from bers.trust.show import as_html, as_json, as_text, figure
+from bers.deprecated import old_name
+from bers.model.neural_linear import Model
+from bers.model.scaling import Memory, input_moments, label_moments
+from bers.text import printable, unique
+from bers.trust.beliefs import Beliefs
+from bers.trust.render import as_html, as_json, as_text, figure
+from bers.trust.rules import Rule, log_predictive, undetermined_note
 
 _FAR = 2.0  # times a source's own spread, from which its head only guesses
 _LITTLE = 0.3  # of the target's variance explained: below it, weights rest on little
@@ -40,9 +36,9 @@ class RankedSource:
     low: float = nan
     """Lower end of the weight's interval over draws of the posteriors."""
     high: float = nan
-    best: float = nan
+    prob_best: float = nan
     """Chance that this source deserves the largest weight."""
-    match: float = nan
+    correlation: float = nan
     """Correlation of its function with the target's labels, over the target's rows."""
     distance: float = nan
     """Share of the target's spread that its function misses, offset and scale set best."""
@@ -50,13 +46,17 @@ class RankedSource:
     """Root mean square error of its head on the target's rows, none of which it has seen."""
     evidence: float = nan
     """Log density of a target row under its posterior, offset and scale included."""
-    far: float = nan
+    extrapolation: float = nan
     """How far the target's rows lie out, in units of its own spread; 1 is at home."""
     explained: float = nan
     """Share of its own labels' variance that its head explains."""
     rows: int = 0
     value: float = nan
     """Mean return of its episodes, or the mean of its labels: its skill, not its goal."""
+
+    best = old_name("best", "prob_best")
+    match = old_name("match", "correlation")
+    far = old_name("far", "extrapolation")
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,7 +80,7 @@ class Ranking:
     """Of the intervals."""
     nobody_low: float = nan
     nobody_high: float = nan
-    nobody_best: float = nan
+    nobody_prob_best: float = nan
     explained: float = nan
     """Share of the target's variance that its own head explains."""
     mixture_explained: float = nan
@@ -133,121 +133,51 @@ class Ranking:
         return as_html(self.to_dict())
 
 
-def rank(
-    sources: Sequence[Source],
-    target: Source,
-    *,
-    rule: str = "odds",
-    model: Model | None = None,
-    config: ModelConfig | None = None,
-    draws: int = 400,
-    level: float = 0.9,
-    rng: int | np.integer | np.random.Generator = 0,
-    progress: bool | None = None,
-) -> Ranking:
-    """Which of the sources the target should learn from, and how much.
-
-    rule: a name of bers.trust.rules.RULES. model: one already fitted on the sources, to save
-    time; it is refined with the target. draws: of the posteriors, for intervals of the given
-    level. The same `rng` gives the same ranking.
-
-    >>> from bers import Demonstrations
-    >>> x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
-    >>> runs = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, x[:, 1], "bob")]
-    >>> new = Demonstrations(x[:60], 3 * x[:60, 1] + 5, "new task")
-    >>> config = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
-    >>> ranking = rank(runs, new, config=config)
-    >>> ranking.best, bool(ranking.weights[1] > 0.95)
-    ('bob', True)
-    """
-    whole(draws, "rank(draws=...)")
-    if not 0 < level < 1:
-        raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
-    rule_named(rule)
-    if not isinstance(sources, Sequence) or not sources:
-        raise DataError("rank(sources, target) needs a list of at least one source.")
-    if target.n == 0 or all(source.n == 0 for source in sources):
-        return _undetermined(sources, target, rule, level)
-    generator = np.random.default_rng(rng)
-    every = [*sources, target]
-    if model is None:
-        model = fit(every, config=config, rng=generator, progress=progress)
-    else:
-        model = refine(model, every, batches=100, rng=generator, progress=progress)
-    return rank_by(model, sources, target, rule=rule, draws=draws, level=level, rng=generator)
-
-
-def rank_by(
-    model: Model,
-    sources: Sequence[Source],
-    target: Source,
-    *,
-    rule: str = "odds",
-    draws: int = 400,
-    level: float = 0.9,
+def ranking_of(
     rng: np.random.Generator,
-    past: Past | None = None,
-    subset: int | None = None,
+    model: Model,
+    known: Beliefs,
+    a: Float64[np.ndarray, " N"],
+    sources: Sequence[Source],
+    target: Source,
+    *,
+    rule: Rule,
+    memory: Memory,
+    draws: int = 400,
+    level: float = 0.9,
 ) -> Ranking:
-    """A ranking by a model that has heads for the sources and, last, the target."""
-    known = beliefs(model, target, subset=subset)
-    a = weigh(known, rule, past)
-    low, high, best = _intervals(rng, known, rule, draws, level)
-    lines = _lines(model, known, sources, target, a, low, high, best)
+    """A ranking by weights, and by the beliefs that they follow from."""
+    low, high, top = _intervals(rng, known, rule, draws, level)
     ranking = Ranking(
-        lines,
+        _lines(model, known, sources, target, a, low, high, top, memory),
         target=target.name,
         target_rows=target.n,
-        rule=rule,
+        rule=rule.name,
         level=level,
         nobody_low=low[-1],
         nobody_high=high[-1],
-        nobody_best=best[-1],
+        nobody_prob_best=top[-1],
         explained=_explained(known),
         mixture_explained=_mixture_explained(known, a),
         model=model,
     )
-    notes = tuple(_notes(ranking, model, sources, target))
-    return Ranking(**{**ranking.__dict__, "warnings": notes})
+    return replace(ranking, warnings=tuple(_notes(ranking, model, sources, target, memory)))
 
 
-def unique(names: Sequence[str]) -> list[str]:
-    """Names that can be keys: later ones of the same name are numbered.
-
-    >>> unique(["a", "b", "a"])
-    ['a', 'b', 'a (2)']
-    """
-    taken: set[str] = set()
-    result = []
-    for name in names:
-        own, count = name, 1
-        while own in taken:
-            count += 1
-            own = f"{name} ({count})"
-        taken.add(own)
-        result.append(own)
-    return result
-
-
-def _undetermined(sources: Sequence[Source], target: Source, rule: str, level: float) -> Ranking:
+def undetermined(sources: Sequence[Source], target: Source, rule: Rule, level: float) -> Ranking:
+    """Where there are no rows to compare: equal weights, and a note that says so."""
     lines = [RankedSource(s.name, 1 / len(sources), rows=s.n) for s in sources]
-    return Ranking(
-        tuple(lines), target.name, target.n, rule, level, warnings=(undetermined_note(target.n),)
-    )
+    note = undetermined_note(target.n)
+    return Ranking(tuple(lines), target.name, target.n, rule.name, level, warnings=(note,))
 
 
 def _intervals(
-    rng: np.random.Generator, known: Beliefs, rule: str, draws: int, level: float
+    rng: np.random.Generator, known: Beliefs, rule: Rule, draws: int, level: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ends of the interval and chance of being best, for each source and for nobody, last."""
-    if rule == "odds":
-        a = drawn_odds(rng, known, draws).a
-    elif rule in METRICS or rule == "averaged":
-        metric: Metric = "affine" if rule == "averaged" else rule  # pyright: ignore
-        w = drawn_weights(rng, known, draws)
-        a = solved(drawn_programs(known, metric, *w), metric)
-    else:
+    if rule.draw is None:
         return tuple(np.full(known.N + 1, nan) for _ in range(3))  # pyright: ignore
+    a = rule.draw(rng, known, draws)
     a = np.concatenate([a, np.maximum(0.0, 1 - a.sum(-1, keepdims=True))], axis=1)
     low, high = np.quantile(a, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     top = a >= a.max(-1, keepdims=True) - 1e-9
@@ -262,7 +192,8 @@ def _lines(
     a: np.ndarray,
     low: np.ndarray,
     high: np.ndarray,
-    best: np.ndarray,
+    top: np.ndarray,
+    memory: Memory,
 ) -> tuple[RankedSource, ...]:
     error = np.sqrt(known.squared_error(known.sources.mu @ known.raw.T))
     match = known.match(known.sources.mu @ known.centred.T)
@@ -278,15 +209,15 @@ def _lines(
                 weight=float(a[i]),
                 low=float(low[i]),
                 high=float(high[i]),
-                best=float(best[i]),
-                match=float(match[i]),
+                prob_best=float(top[i]),
+                correlation=float(match[i]),
                 distance=float(np.sqrt(1 - max(match[i], 0.0) ** 2)),
                 error=float(error[i]),
                 evidence=float(evidence[i]),
-                far=float(_far(model, source, target).max()),
+                extrapolation=float(_far(model, source, target, memory).max()),
                 explained=float(known.explained[i]),
                 rows=source.n,
-                value=_value(source),
+                value=_value(source, memory),
             )
         )
     return tuple(lines)
@@ -306,14 +237,14 @@ def _mixture_explained(known: Beliefs, a: np.ndarray) -> float:
     return float(max(match, 0.0) ** 2)
 
 
-def _far(model: Model, source: Source, target: Source) -> np.ndarray:
+def _far(model: Model, source: Source, target: Source, memory: Memory) -> np.ndarray:
     """Root mean square of the target's rows, in units of the source's spread, by column."""
-    here, there = input_moments(source), input_moments(target)
+    here, there = input_moments(source, memory), input_moments(target, memory)
     spread = np.maximum(here.spread, 1e-2 * model.inputs.spread)
     return np.sqrt(there.spread**2 + (there.mean - here.mean) ** 2) / spread
 
 
-def _value(source: Source) -> float:
+def _value(source: Source, memory: Memory) -> float:
     """Mean return of the source's episodes, if it has any, else the mean of its labels."""
     payload = getattr(source, "payload", {})
     if {"reward", "terminated", "truncated"} <= set(payload):
@@ -321,21 +252,25 @@ def _value(source: Source) -> float:
         return float(np.sum(payload["reward"])) / max(ends, 1)
     original = getattr(source, "original_y", None)
     return (
-        float(np.mean(original)) if original is not None else float(label_moments(source).mean[0])
+        float(np.mean(original))
+        if original is not None
+        else float(label_moments(source, memory).mean[0])
     )
 
 
-def _notes(ranking: Ranking, model: Model, sources: Sequence[Source], target: Source):
+def _notes(
+    ranking: Ranking, model: Model, sources: Sequence[Source], target: Source, memory: Memory
+) -> Iterator[str]:
     for line, source in zip(ranking.sources, sources, strict=True):
         name = printable(line.name, 40)
         if source.n == 0:
             yield f"'{name}' has no rows: it is undetermined and gets no weight."
-        elif line.far > _FAR:
+        elif line.extrapolation > _FAR:
             columns = model.x_names or tuple(f"x{j}" for j in range(target.dim))
-            worst = printable(columns[int(np.argmax(_far(model, source, target)))], 30)
+            worst = printable(columns[int(np.argmax(_far(model, source, target, memory)))], 30)
             yield (
-                f"target rows lie outside what '{name}' has seen: {line.far:.1f} times its spread, "
-                f"most in {worst}. There its head guesses."
+                f"target rows lie outside what '{name}' has seen: {line.extrapolation:.1f} times "
+                f"its spread, most in {worst}. There its head guesses."
             )
     if target.n < _FEW:
         rows = "1 row" if target.n == 1 else f"{target.n} rows"

@@ -1,13 +1,15 @@
 """Every way to choose weights, behind one signature: rule(beliefs, past) -> weights.
 
 Enters: `Beliefs`, and `Past`, what earlier choices brought. Leaves: N weights of 0 or above whose
-sum is at most 1; what is missing is "nobody". A new rule is one function and one line in `RULES`.
+sum is at most 1; what is missing is "nobody". A rule says what it needs and whether it can be
+drawn: a new one is one function and one line in `RULES`, here and nowhere else.
 """
 
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float64
@@ -17,7 +19,7 @@ from bers.errors import ConfigError, DataWarning
 from bers.model import nig
 from bers.trust.beliefs import Beliefs, Counts
 from bers.trust.objective import METRICS, Metric, drawn_programs, drawn_weights, program, solved
-from bers.trust.odds import odds
+from bers.trust.odds import drawn_odds, odds
 
 _DRAWS = 400
 _RATE = 1.0  # of the exponentiated gradient
@@ -48,9 +50,17 @@ class Past:
         here = np.arange(len(self.pulls)) == source
         return replace(self, pulls=self.pulls + here, gains=self.gains + gain * here)
 
+    def charged(self, a: Float64[np.ndarray, " N"], gain: float) -> "Past":
+        """One iteration later, for weights that chose one source; others are not charged.
+
+        >>> Past.none(2).charged(np.array([0.0, 1.0]), 2.0).gains.tolist()
+        [0.0, 2.0]
+        """
+        chosen = np.flatnonzero(a)
+        return self.after(int(chosen[0]), gain) if len(chosen) == 1 else self
+
 
 Weights = Float64[np.ndarray, " N"]
-Rule = Callable[[Beliefs, Past], Weights]
 
 
 def by_odds(known: Beliefs, past: Past) -> Weights:
@@ -150,36 +160,115 @@ def by_gradient(known: Beliefs, past: Past) -> Weights:
     return softmax(np.where(known.known, start + step, -np.inf))
 
 
+def _drawn_odds(
+    rng: np.random.Generator, known: Beliefs, draws: int
+) -> Float64[np.ndarray, "draws N"]:
+    return drawn_odds(rng, known, draws).a
+
+
+def _drawn_programs(
+    rng: np.random.Generator, known: Beliefs, draws: int, *, metric: Metric, nobody: bool = False
+) -> Float64[np.ndarray, "draws N"]:
+    programs = drawn_programs(known, metric, *drawn_weights(rng, known, draws))
+    return solved(programs, metric, "at_most_one" if nobody else "simplex")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A way to choose weights, and what it has to know.
+
+    A rule of your own goes wherever a name of one does.
+
+    Parameters
+    ----------
+    name
+        What a ranking calls it.
+    weigh
+        From `Beliefs` (or `Counts`, if the rule needs no posteriors) and `Past` to N weights of 0
+        or above, whose sum is at most 1.
+    needs
+        "posteriors": the model's heads. "rows": only who has rows at all. "gains": what earlier
+        choices brought, which only a learner that reports it can tell.
+    draw
+        From a generator, `Beliefs` and a number to so many draws of the weights, for intervals;
+        None if the rule has none.
+
+    Examples
+    --------
+    >>> last = Rule("last", lambda known, past: np.eye(known.N)[-1], needs="rows")
+    >>> rule_named(last) is last, rule_named("ucb").needs
+    (True, 'gains')
+    """
+
+    name: str
+    weigh: Callable[[Any, Past], Weights]
+    needs: Literal["posteriors", "rows", "gains"] = "posteriors"
+    draw: Callable[[np.random.Generator, Beliefs, int], np.ndarray] | None = None
+
+
+def _metric_rule(name: str, metric: Metric, *, nobody: bool = False) -> Rule:
+    return Rule(
+        name,
+        partial(by_program, metric=metric, nobody=nobody),
+        draw=partial(_drawn_programs, metric=metric, nobody=nobody),
+    )
+
+
 RULES: dict[str, Rule] = {
-    "odds": by_odds,
-    **{metric: partial(by_program, metric=metric) for metric in METRICS},
-    "shape+nobody": partial(by_program, metric="shape", nobody=True),
-    "averaged": partial(by_draws, metric="affine"),
-    "equal": equally,
-    "ucb": by_ucb,
-    "evidence": by_evidence,
-    "ranking": by_ranking,
-    "gradient": by_gradient,
+    rule.name: rule
+    for rule in (
+        Rule("odds", by_odds, draw=_drawn_odds),
+        *(_metric_rule(metric, metric) for metric in METRICS),
+        _metric_rule("shape+nobody", "shape", nobody=True),
+        Rule(
+            "averaged",
+            partial(by_draws, metric="affine"),
+            draw=partial(_drawn_programs, metric="affine"),
+        ),
+        Rule("equal", equally, needs="rows"),
+        Rule("ucb", by_ucb, needs="gains"),
+        Rule("evidence", by_evidence),
+        Rule("ranking", by_ranking),
+        Rule("gradient", by_gradient),
+    )
 }
 """Rules by name; `single:0`, `single:1`, ... are made on demand by `rule_named`."""
 
 
-def rule_named(name: str) -> Rule:
-    """The rule of that name.
+def rule_named(rule: str | Rule) -> Rule:
+    """The rule of that name; a rule itself is its own.
 
-    >>> rule_named("odds") is by_odds
+    >>> rule_named("odds").weigh is by_odds
     True
     """
-    if name in RULES:
-        return RULES[name]
-    metric = name.removesuffix("+nobody")
+    if isinstance(rule, Rule):
+        return rule
+    if rule in RULES:
+        return RULES[rule]
+    metric = rule.removesuffix("+nobody") if isinstance(rule, str) else rule
     if metric in METRICS:
-        return partial(by_program, metric=metric, nobody=True)  # pyright: ignore
-    start, _, number = name.partition(":")
+        return _metric_rule(rule, metric, nobody=True)
+    start, _, number = rule.partition(":") if isinstance(rule, str) else ("", "", "")
     if start == "single" and number.isdigit():
-        return partial(one, source=int(number))
+        return Rule(rule, partial(one, source=int(number)), needs="rows")
     known = ", ".join([*RULES, "single:0", "weights+nobody"])
-    raise ConfigError(f"there is no rule {name!r}. Known: {known}.")
+    raise ConfigError(f"there is no rule {rule!r}. Known: {known}.")
+
+
+def without_gains(rule: str | Rule, where: str) -> Rule:
+    """The rule, if it can do without a history of gains; `where` says who has none.
+
+    >>> without_gains("odds", "rank").name
+    'odds'
+    """
+    found = rule_named(rule)
+    if found.needs == "gains":
+        raise ConfigError(
+            f"the rule {found.name!r} learns from what each choice of a source brought, which "
+            f'{where} cannot tell it. Choose another rule, such as "odds", or use it in '
+            "bers.minimize."
+        )
+    return found
 
 
 def undetermined_note(target_rows: int) -> str:
@@ -213,16 +302,6 @@ def rule_on(metric: str, feasible: str | None) -> str:
     return metric if feasible == "simplex" else f"{metric}+nobody"
 
 
-def is_blind(name: str) -> bool:
-    """Whether a rule looks at no posterior; then `Counts` will do, and no model is needed.
-
-    >>> is_blind("ucb"), is_blind("single:2"), is_blind("odds")
-    (True, True, False)
-    """
-    rule_named(name)
-    return name in ("equal", "ucb") or name.startswith("single:")
-
-
 def weigh(known: Beliefs | Counts, rule: str | Rule = "odds", past: Past | None = None) -> Weights:
     """Weights by a rule, with what every rule owes: nothing to those without rows.
 
@@ -230,8 +309,7 @@ def weigh(known: Beliefs | Counts, rule: str | Rule = "odds", past: Past | None 
     weights are equal, and a warning says so.
     """
     past = past or Past.none(known.N)
-    rule = rule_named(rule) if isinstance(rule, str) else rule
     if known.n == 0 or not known.known.any():
         warnings.warn(undetermined_note(known.n), DataWarning, stacklevel=2)
         return np.full(known.N, 1 / known.N)
-    return np.where(known.known, rule(known, past), 0.0)  # pyright: ignore[reportArgumentType]
+    return np.where(known.known, rule_named(rule).weigh(known, past), 0.0)

@@ -13,7 +13,7 @@ from scaling_plan import DRAWING, FIRST, OPENING, SECOND, Plan
 from scaling_words import bytes_said, count, hours_said, seconds_said
 
 from bers import ModelConfig
-from bers.data import shard_rows
+from bers.data import shards
 from bers.data.storage import save
 from bers.model import training
 
@@ -147,7 +147,7 @@ def test_sources_of_one_row_group_are_not_handed_out():
 
 def test_the_plans_know_the_settings_of_the_library():
     assert inspect.signature(save).parameters["rows_per_group"].default == scaling_fit.GROUP
-    assert scaling_fit.POOLED == shard_rows.POOL_GROUPS
+    assert scaling_fit.POOLED == shards.POOL_GROUPS
     assert ModelConfig().heads_per_batch == scaling_fit.HEADS
     assert scaling_fit.STRETCH == training._STRETCH
 

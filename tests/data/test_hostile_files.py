@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from data_helpers import example, same_bits
 
-from bers.data.csv_files import sidecar
+from bers.data.formats.csv import sidecar
 from bers.data.storage import load, save
 from bers.errors import DataError, FileError
 

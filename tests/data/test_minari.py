@@ -7,7 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
-from bers.data.storage import describe_columns, load
+from bers.data.storage import load
 from bers.errors import ConfigError, DataWarning, FileError
 
 spaces = pytest.importorskip("gymnasium").spaces
@@ -86,7 +86,7 @@ def test_a_real_data_set_is_read_exactly(root):
     other = load(root / "demo" / "box-v0", name="me", inputs=lambda s, a, t: t - s)
     assert other.name == "me"
     assert np.array_equal(other.x, d.payload["next_observation"] - d.payload["observation"])
-    assert describe_columns("minari:demo/box-v0")[1:] == ("reward", False)
+    assert (d.y_name, d.columns_guessed) == ("reward", False)
 
 
 @quiet

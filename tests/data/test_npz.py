@@ -7,23 +7,23 @@ import pytest
 from data_helpers import example, records, same_bits
 from hypothesis import given, settings
 
-from bers.data.metadata import sealed_json
-from bers.data.npz import load_npz, save_npz
+from bers.data.storage import load, save
 from bers.errors import DataError, FileError
+from bers.integrity import sealed_json
 
 
 @given(d=records())
 @settings(deadline=None, max_examples=60)
 def test_round_trip_keeps_every_bit(d, tmp_path_factory):
     path = tmp_path_factory.mktemp("npz") / "a.npz"
-    save_npz(d, path)
-    assert same_bits(load_npz(path), d)
+    save(d, path)
+    assert same_bits(load(path), d)
 
 
 def test_the_same_record_gives_the_same_bytes_and_numpy_can_read_them(tmp_path):
     d = example()
-    save_npz(d, tmp_path / "a.npz")
-    save_npz(d, tmp_path / "b.npz")
+    save(d, tmp_path / "a.npz")
+    save(d, tmp_path / "b.npz")
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     with np.load(tmp_path / "a.npz") as stored:
         assert np.array_equal(stored["x"], d.x)
@@ -31,25 +31,25 @@ def test_the_same_record_gives_the_same_bytes_and_numpy_can_read_them(tmp_path):
 
 
 def test_name_can_be_replaced(tmp_path):
-    save_npz(example(), tmp_path / "a.npz")
-    assert load_npz(tmp_path / "a.npz", name="bob").name == "bob"
+    save(example(), tmp_path / "a.npz")
+    assert load(tmp_path / "a.npz", name="bob").name == "bob"
 
 
 @pytest.mark.parametrize("write", [np.savez, np.savez_compressed])
 def test_foreign_arrays(tmp_path, write):
     x = np.asfortranarray(np.arange(6.0).reshape(3, 2)).astype(">f8")
     write(tmp_path / "f.npz", x=x, y=np.arange(3), extra=np.arange(3, dtype=np.int8))
-    d = load_npz(tmp_path / "f.npz")
+    d = load(tmp_path / "f.npz")
     assert d.name == "f"
     assert d.x.tolist() == x.tolist()
     assert d.x_names == ("x0", "x1")
     assert d.payload == {}
-    assert load_npz(tmp_path / "f.npz", payload=["extra"]).payload["extra"].dtype == np.int8
+    assert load(tmp_path / "f.npz", payload=["extra"]).payload["extra"].dtype == np.int8
 
 
 def test_foreign_arrays_by_name(tmp_path):
     np.savez(tmp_path / "f.npz", s=np.ones((2, 2), "f4"), a=np.zeros(2, "f4"), r=[1.0, 2.0])
-    d = load_npz(tmp_path / "f.npz", x=["s", "a"], y="r", name="me")
+    d = load(tmp_path / "f.npz", x=["s", "a"], y="r", name="me")
     assert d.x.tolist() == [[1, 1, 0], [1, 1, 0]]
     assert d.x.dtype == np.float32
     assert d.x_names == ("s.0", "s.1", "a")
@@ -77,17 +77,17 @@ def test_foreign_arrays_by_name(tmp_path):
 def test_foreign_arrays_that_do_not_fit(tmp_path, arrays, options, message):
     np.savez(tmp_path / "f.npz", **arrays)
     with pytest.raises(FileError, match=message):
-        load_npz(tmp_path / "f.npz", **options)
+        load(tmp_path / "f.npz", **options)
 
 
 def test_structured_and_object_arrays_are_refused_unread(tmp_path):
     pickled = np.array([print], dtype=object)
     np.savez(tmp_path / "o.npz", x=pickled, y=[1.0])
     with pytest.raises(FileError, match=r"o.npz: array 'x' has type object, not numbers"):
-        load_npz(tmp_path / "o.npz")
+        load(tmp_path / "o.npz")
     np.savez(tmp_path / "s.npz", x=np.zeros(1, [("a", "f8")]), y=[1.0])
     with pytest.raises(FileError, match=r"array 'x' has type"):
-        load_npz(tmp_path / "s.npz")
+        load(tmp_path / "s.npz")
 
 
 def _npy(values, header=None):
@@ -115,7 +115,7 @@ def test_headers_that_lie(tmp_path, header, message):
         archive.writestr("x.npy", _npy(np.ones(3), header))
         archive.writestr("y.npy", _npy(np.ones(3)))
     with pytest.raises(FileError, match=message):
-        load_npz(tmp_path / "f.npz")
+        load(tmp_path / "f.npz")
 
 
 def test_zip_bombs_and_large_files_are_refused_before_reading(tmp_path):
@@ -128,11 +128,11 @@ def test_zip_bombs_and_large_files_are_refused_before_reading(tmp_path):
                 member.write(bytes(1 << 20))
         archive.writestr("y.npy", _npy(np.ones(3)))
     with pytest.raises(FileError, match=r"b.npz: would grow from .* like a zip bomb"):
-        load_npz(tmp_path / "b.npz")
+        load(tmp_path / "b.npz")
     with pytest.raises(
         FileError, match=r"b.npz: would take 167,\d+,\d+ bytes in memory, more than"
     ):
-        load_npz(tmp_path / "b.npz", max_bytes=10**6)
+        load(tmp_path / "b.npz", max_bytes=10**6)
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -141,7 +141,7 @@ def test_members_given_twice_are_refused(tmp_path):
         for _ in range(2):
             archive.writestr("x.npy", _npy(np.ones(3)))
     with pytest.raises(FileError, match=r"two members are named 'x.npy'"):
-        load_npz(tmp_path / "d.npz")
+        load(tmp_path / "d.npz")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_members_given_twice_are_refused(tmp_path):
     ],
 )
 def test_changed_metadata_is_seen(tmp_path, key, value, message):
-    save_npz(example(), tmp_path / "a.npz")
+    save(example(), tmp_path / "a.npz")
     with zipfile.ZipFile(tmp_path / "a.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     stored = {**json.loads(members["bers.json"]), key: value}
@@ -175,11 +175,11 @@ def test_changed_metadata_is_seen(tmp_path, key, value, message):
             for name, content in {**members, "bers.json": text}.items():
                 archive.writestr(name, content)
         with pytest.raises(FileError, match=expected):
-            load_npz(tmp_path / "c.npz")
+            load(tmp_path / "c.npz")
 
 
 def test_a_missing_file_and_a_missing_folder(tmp_path):
     with pytest.raises(FileError, match=r"there is no file .*none.npz"):
-        load_npz(tmp_path / "none.npz")
+        load(tmp_path / "none.npz")
     with pytest.raises(DataError, match=r"cannot write .*none/a.npz"):
-        save_npz(example(), tmp_path / "none" / "a.npz")
+        save(example(), tmp_path / "none" / "a.npz")

@@ -1,4 +1,5 @@
 import decimal
+import pickle
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +9,7 @@ from data_helpers import example, records, same_bits
 from hypothesis import given, settings
 
 from bers.data.demonstrations import Demonstrations
-from bers.data.storage import describe_columns, load, save
+from bers.data.storage import load, save
 from bers.errors import DataWarning, FileError
 
 
@@ -72,12 +73,21 @@ def test_all_small_features_stay_small(tmp_path):
 
 
 def test_what_was_guessed_can_be_seen(tmp_path):
+    def seen(path, **options):
+        both = [load(path, stream=stream, **options) for stream in (True, False)]
+        found = {(d.x_names, d.y_name, d.columns_guessed) for d in [*both, both[0].in_memory()]}
+        assert len(found) == 1
+        return found.pop()
+
     _foreign(tmp_path, {"a": [1.0], "b": [[1.0, 2.0]], "cost": [2.0]})
     path = tmp_path / "f.parquet"
-    assert describe_columns(path) == (("a", "b.0", "b.1"), "cost", True)
-    assert describe_columns(path, ["a"], "cost") == (("a",), "cost", False)
+    assert seen(path) == (("a", "b.0", "b.1"), "cost", True)
+    assert seen(path, x=["a"], y="cost") == (("a",), "cost", False)
     save(example(), tmp_path / "own.parquet")
-    assert describe_columns(tmp_path / "own.parquet") == (("x0", "x1", "x2"), "y", False)
+    assert seen(tmp_path / "own.parquet") == (("x0", "x1", "x2"), "y", False)
+    some = load(path).take([0]).renamed("b")
+    assert some.columns_guessed
+    assert pickle.loads(pickle.dumps(some)).columns_guessed
 
 
 def test_payload_of_foreign_tables(tmp_path):

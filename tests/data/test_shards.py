@@ -6,8 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bers.data.demonstrations import Demonstrations
-from bers.data.shard_rows import sampled_labels
-from bers.data.shards import Shards
+from bers.data.shards import Shards, sampled_labels
 from bers.data.storage import load, save
 from bers.data.transforms import Chain, RankNormal, Sqrt, Standardise, Trim
 from bers.errors import ConfigError, DataError, DataWarning, FileError

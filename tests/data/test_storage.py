@@ -5,7 +5,7 @@ from data_helpers import example, same_bits
 from bers.data import storage
 from bers.data.demonstrations import Demonstrations
 from bers.data.shards import Shards
-from bers.data.storage import describe_columns, load, save
+from bers.data.storage import load, save
 from bers.errors import ConfigError, FileError
 
 
@@ -14,7 +14,8 @@ def test_endings(tmp_path, ending):
     d = example()
     save(d, tmp_path / f"a.{ending}")
     assert same_bits(load(str(tmp_path / f"a.{ending}")), d)
-    assert describe_columns(tmp_path / f"a.{ending}") == (d.x_names, d.y_name, False)
+    again = load(tmp_path / f"a.{ending}")
+    assert (again.x_names, again.y_name, again.columns_guessed) == (d.x_names, d.y_name, False)
     assert load(tmp_path / f"a.{ending}", name="bob").name == "bob"
 
 
@@ -73,7 +74,7 @@ def test_shards_can_be_saved_again_in_other_row_groups(tmp_path):
         ("none.csv", {}, FileError, "there is no file .*none.csv"),
         ("none.parquet", {}, FileError, "there is no file .*none.parquet"),
         ("none.pkl", {}, FileError, "there is no file .*none.pkl"),
-        ("a.pkl", {}, FileError, "a.pkl: the ending must be .npz, .csv or .parquet"),
+        ("a.pkl", {}, FileError, "a.pkl: the ending must be .csv, .npz or .parquet"),
         ("a.csv", {"stream": True}, ConfigError, "stream=True is for Parquet"),
         ("a.csv", {"inputs": len}, ConfigError, "inputs=... is for Minari"),
         ("minari:a", {"x": "b"}, ConfigError, "x, y and payload do not apply to a Minari"),
@@ -89,7 +90,7 @@ def test_wrong_paths_and_options(tmp_path, name, options, error, message):
 
 
 def test_wrong_targets(tmp_path):
-    with pytest.raises(ConfigError, match=r"the ending must be .npz, .csv or .parquet"):
+    with pytest.raises(ConfigError, match=r"the ending must be .csv, .npz or .parquet"):
         save(example(), tmp_path / "a.pkl")
     with pytest.raises(ConfigError, match=r"rows_per_group must be a whole number"):
         save(example(), tmp_path / "a.parquet", rows_per_group=0)

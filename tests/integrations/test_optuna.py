@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import optuna
 import pytest
+from bers.integrations.optuna.trust import learn, look
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
@@ -13,8 +14,7 @@ from optuna.trial import TrialState, create_trial
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna import KEY, BersSampler, pays
-from bers.integrations.optuna_space import as_earlier, fitting, row
-from bers.integrations.optuna_trust import learn, look
+from bers.integrations.optuna.space import as_earlier, fitting, row
 from bers.model.config import ModelConfig
 
 SMALL = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)

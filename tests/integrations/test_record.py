@@ -15,8 +15,8 @@ from gymnasium.wrappers import Autoreset, TimeLimit
 import bers
 from bers.data.transitions import STEP
 from bers.errors import ConfigError, DataError, DataWarning, FileError
-from bers.integrations.episodes import Episode, ends
-from bers.integrations.record import Recorder, Recording
+from bers.integrations.gymnasium import Recorder, Recording
+from bers.integrations.gymnasium.episodes import Episode, ends
 
 minari = pytest.importorskip("minari")
 
@@ -323,7 +323,7 @@ def test_one_recording_is_of_one_kind_of_environment():
 def test_what_is_kept_is_there_when_the_process_is_killed(root):
     program = """
 import gymnasium, time, sys
-from bers.integrations.record import Recorder, Recording
+from bers.integrations.gymnasium import Recorder, Recording
 env = Recorder(gymnasium.make("CartPole-v1", max_episode_steps=6), Recording("alice", keep="kept"))
 for episode in range(4):
     env.reset(seed=episode)

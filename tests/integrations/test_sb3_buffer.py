@@ -16,15 +16,15 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 import bers
 from bers import Demonstrations
 from bers.errors import ConfigError, DataError, FileError
-from bers.integrations.record import Recorder
+from bers.integrations.gymnasium import Recorder
 from bers.integrations.sb3 import (
     BersDictReplayBuffer,
     BersReplayBuffer,
     Sources,
     from_replay_buffer,
 )
-from bers.integrations.sb3_sources import in_space, pool_of, scaled
-from bers.reuse.batches import BatchGuide
+from bers.integrations.sb3.sources import in_space, pool_of, scaled
+from bers.reuse.transitions import BatchGuide
 
 ENV = Line()
 SOURCES = [demonstrator(-1.0), demonstrator(1.0)]

@@ -8,8 +8,8 @@ from stable_baselines3 import DDPG, DQN, SAC, TD3
 
 from bers.errors import ConfigError
 from bers.integrations.sb3 import BersCallback, BersReplayBuffer
-from bers.integrations.sb3_imitation import Imitation
-from bers.reuse.batches import BatchGuide
+from bers.integrations.sb3.imitation import Imitation
+from bers.reuse.transitions import BatchGuide
 
 
 def learner(kind, source, **how):

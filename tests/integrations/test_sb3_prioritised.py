@@ -15,7 +15,7 @@ from bers.integrations.sb3 import (
     PrioritizedReplayBuffer,
     from_replay_buffer,
 )
-from bers.integrations.sb3_prioritised import SumTree, td_errors
+from bers.integrations.sb3.prioritised import SumTree, td_errors
 
 ENV = Line()
 

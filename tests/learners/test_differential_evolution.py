@@ -7,16 +7,16 @@ import pytest
 from bers_studies.static.functions import SPHERE
 
 from bers.errors import ConfigError
-from bers.learners import camps
-from bers.learners.camps import three_others
+from bers.learners import differential_evolution as islands
 from bers.learners.differential_evolution import (
     DEConfig,
     DifferentialEvolution,
     Plan,
     Population,
     plan,
+    three_others,
 )
-from bers.reuse.guide import Drawn, Guide
+from bers.reuse.points import Drawn, Guide
 
 LOW, HIGH = np.full(3, -4.0), np.full(3, 4.0)
 BOTH = pytest.mark.parametrize("updating", ["immediate", "deferred"])
@@ -55,7 +55,7 @@ def drawn_at(agents, points, values, sources=None, which=None):
 def test_three_others_are_uniform_over_all_triples(monkeypatch, table):
     """Exact: one number in the middle of each of its equally likely cells."""
     if not table:
-        monkeypatch.setattr(camps, "_SMALL", 0)
+        monkeypatch.setattr(islands, "_SMALL", 0)
     NP = 5
     count = (NP - 1) * (NP - 2) * (NP - 3)
     found = [three_others(np.full(NP, (i + 0.5) / count)) for i in range(count)]
@@ -238,7 +238,7 @@ def test_a_guide_that_hands_over_nothing_changes_no_bit(updating, values, how):
         values = [np.zeros(0)]
     a, p_m = np.array([float(how != "no weight")]), float(how != "no chance")
     guide = Guide(np.random.default_rng(9), a, p_m, points, values=values)
-    de = learner(updating=updating, population=4)  # too few for camps
+    de = learner(updating=updating, population=4)  # too few for islands
     plain, with_guide = run(de, 0, 12), run(de, 0, 12, guide)
     np.testing.assert_array_equal(plain[0].x, with_guide[0].x)
     np.testing.assert_array_equal(plain[0].f, with_guide[0].f)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bers.model import nig
-from bers.model.evidence import log_evidence
+from bers.model.training import log_evidence
 
 
 def _batch(seed, b=12, d=4):

@@ -5,7 +5,7 @@ from scipy.optimize import Bounds, OptimizeResult
 
 from bers.errors import ConfigError
 from bers.learners.differential_evolution import DEConfig
-from bers.optimise.bounds import box, first_points
+from bers.optimise.inputs import box, first_points
 
 EIGHT = DEConfig(8)
 

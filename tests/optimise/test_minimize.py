@@ -292,7 +292,7 @@ def test_a_point_among_known_ones_is_evaluated():
 
 
 @pytest.mark.parametrize("updating", BOTH)
-def test_a_result_after_a_contest_of_camps_loses_nothing(updating):
+def test_a_result_after_a_contest_of_islands_loses_nothing(updating):
     def ended(result):
         return np.isinf(result.population_energies).any()
 

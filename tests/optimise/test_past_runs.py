@@ -10,9 +10,9 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.shards import Shards
 from bers.data.transforms import Chain, LogGap, RankNormal, Sqrt, Standardise
 from bers.errors import ConfigError, DataError, DataWarning, FileError
+from bers.optimise.ask_tell import Optimizer
+from bers.optimise.inputs import TRANSFORMS, as_sources, transform_named
 from bers.optimise.minimize import minimize
-from bers.optimise.optimizer import Optimizer
-from bers.optimise.past_runs import TRANSFORMS, as_sources, transform_named
 
 X, Y = past(rows=12)
 EMPTY = (np.zeros((0, D)), [])

@@ -9,11 +9,11 @@ from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import LogGap
 from bers.errors import ConfigError, DataWarning, FileError
+from bers.integrity import read_sealed, write_sealed
 from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
-from bers.optimise.optimizer import Optimizer
-from bers.reuse.schedule import Constant, Linear
-from bers.sealed import read_sealed, write_sealed
+from bers.optimise.ask_tell import Optimizer
+from bers.schedules import Constant, Linear
 
 PAST = {"right": past(), "wrong": past(-2 * CENTRE, seed=1)}
 STREAMS = ["PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64"]
@@ -110,20 +110,24 @@ def test_a_run_that_has_hardly_begun(tmp_path, updating, told):
 
 
 @pytest.mark.parametrize("updating", BOTH)
-def test_camps_are_kept_in_every_state(tmp_path, updating):
+def test_islands_are_kept_in_every_state(tmp_path, updating):
     optimizer = eight({"right": past()}, updating=updating)
     states = set()
     for generation in range(1, 12):
         run(optimizer, generation)
         optimizer.save(tmp_path / "a.bers")
         loaded = Optimizer.load(tmp_path / "a.bers")
-        camps, again = optimizer.agents.camps, loaded.agents.camps
-        states.add("one" if camps is None else "two" if camps.won is None else "over")
+        islands, again = optimizer.agents.islands, loaded.agents.islands
+        states.add("one" if islands is None else "two" if islands.won is None else "over")
         assert loaded.agents.contest == optimizer.agents.contest
-        assert (camps is None) == (again is None)
-        if camps is not None:
-            np.testing.assert_array_equal(camps.guided, again.guided)
-            assert (camps.ahead, camps.behind, camps.won) == (again.ahead, again.behind, again.won)
+        assert (islands is None) == (again is None)
+        if islands is not None:
+            np.testing.assert_array_equal(islands.guided, again.guided)
+            assert (islands.ahead, islands.behind, islands.won) == (
+                again.ahead,
+                again.behind,
+                again.won,
+            )
         run(loaded, generation + 2)
         other = Optimizer.load(tmp_path / "a.bers")
         run(other, generation + 2)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bers.reuse.batches import BatchGuide
+from bers.reuse.transitions import BatchGuide
 
 COUNTS = np.array([100, 0, 50])
 EDGES = np.array([0, 100, 100, 150])

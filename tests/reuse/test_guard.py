@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bers.reuse.guard import Guard
+from bers.reuse.points import Guard
 
 
 def told(guard, rates, rng, iterations=1, n=40):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bers.errors import ConfigError
-from bers.reuse.schedule import Constant, Linear, Power, schedule_named
+from bers.schedules import Constant, Linear, Power, schedule_named
 
 
 def test_power_is_the_papers_formula():

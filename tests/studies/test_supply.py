@@ -19,7 +19,7 @@ from bers_studies.supply_flows import study as supply_flows
 from bers_studies.supply_options import study as supply_options
 from bers_studies.supply_options.tables import tables as options_tables
 
-from bers.control.inputs import with_products
+from bers.reuse.transitions import with_products
 
 SMALL = SupplyConfig(episodes=2, tests=2, shown=DemonstrationConfig(steps=400, rows=300))
 

@@ -6,8 +6,8 @@ import pytest
 import quadprog
 
 from bers.errors import ConfigError, DataError, SolverError
-from bers.trust.constrained import solve_constrained
-from bers.trust.simplex import FEASIBLE, solve
+from bers.trust.qp.constrained import solve_constrained
+from bers.trust.qp.simplex import FEASIBLE, solve
 
 SETS = ("simplex", "at_most_one", "nonnegative")
 

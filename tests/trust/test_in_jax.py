@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bers.errors import ConfigError, DataError
-from bers.trust.in_jax import weights_in_jax
-from bers.trust.simplex import FEASIBLE, solve
+from bers.trust.qp.in_jax import weights_in_jax
+from bers.trust.qp.simplex import FEASIBLE, solve
 
 
 def _problem(seed, *batch, N=6, d=3):
@@ -72,7 +72,7 @@ def test_the_host_is_called_once_for_all(monkeypatch):
         calls.append((M.shape, t.shape, s.shape))
         return solve(M, t, s, **options)
 
-    monkeypatch.setattr("bers.trust.in_jax.solve", counted)
+    monkeypatch.setattr("bers.trust.qp.in_jax.solve", counted)
     M, t, s = _problem(5, 7)
     jax.vmap(jax.vmap(weights_in_jax, (None, 0, None)), (None, 0, None))(
         M[0], np.stack([t] * 2), s[0]

@@ -9,8 +9,9 @@ import pytest
 
 from bers import Demonstrations, ModelConfig, fit, load, rank, save
 from bers.errors import ConfigError, DataError
-from bers.trust.ranking import RankedSource, Ranking, unique
-from bers.trust.show import as_page
+from bers.text import unique
+from bers.trust.ranking import RankedSource, Ranking
+from bers.trust.render import as_page
 
 SMALL = ModelConfig(hidden=(16,), latent_dim=6, batches=200, learning_rate=1e-2)
 HOSTILE = "<script>alert('$x_1$')</script>[red]\x1b[2J\n\x00\u202e" + "x" * 10_000

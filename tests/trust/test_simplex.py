@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bers.errors import BersError, ConfigError, DataError, SolverError
-from bers.trust.simplex import FEASIBLE, Solution, checked, solve
+from bers.trust.qp.simplex import FEASIBLE, Solution, checked, solve
 
 SETS = ("simplex", "at_most_one", "nonnegative")
 SIZES = [(N, d) for N in (1, 2, 3, 10, 100, 1000) for d in (2, 21, 200)]

@@ -15,7 +15,7 @@ import numpy as np
 
 import bers_studies.envs.goals  # noqa: F401  so that Gymnasium knows them, and a digest too
 from bers.data.demonstrations import Demonstrations
-from bers.integrations.record import Recorder, Recording
+from bers.integrations.gymnasium import Recorder, Recording
 from bers.model.config import ModelConfig
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.envs.supply_env import OneHotStocks

@@ -161,7 +161,7 @@ def _places(out: Path, names: list[str], format: Format) -> tuple[dict[str, Path
 
 def _prepare(paths: list[Path], force: bool) -> None:
     """Find out what stands in the way before the work, not after it."""
-    from bers.integrations.minari_write import checked_id, may_write
+    from bers.integrations.gymnasium.minari import checked_id, may_write
 
     for path in paths:
         if not path.suffix:
@@ -176,8 +176,8 @@ def _trained(seed: int, steps: int, progress: bool | None) -> list[Any]:
     import gymnasium
     import numpy as np
 
-    from bers.integrations.episodes import Episode, ends
-    from bers.integrations.record import Recording
+    from bers.integrations.gymnasium.episodes import Episode, ends
+    from bers.integrations.gymnasium import Recording
     from bers_studies.envs import SUPPLY_CHAIN
     from bers_studies.envs.supply_chain import SupplyChain
     from bers_studies.supply.demonstrations import (
@@ -221,7 +221,7 @@ def _new_task(seed: int) -> Any:
     """What somebody knows of the target who has only tried it out: a few episodes, at random."""
     import gymnasium
 
-    from bers.integrations.record import Recorder
+    from bers.integrations.gymnasium import Recorder
     from bers_studies.envs import SUPPLY_CHAIN
 
     env = Recorder(gymnasium.make(SUPPLY_CHAIN, scenario="target"), "target")

@@ -14,7 +14,7 @@ import numpy as np
 
 from bers.model.config import ModelConfig
 from bers.optimise.objective import Objective
-from bers.optimise.optimizer import Optimizer
+from bers.optimise.ask_tell import Optimizer
 from bers_studies.static.demonstrations import BOUNDS, demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES
 from bers_studies.static.runs import PAPER, Models

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.reuse.schedule import Constant, Linear
+from bers.schedules import Constant, Linear
 from bers_studies.static.demonstrations import demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES
 from bers_studies.static.runs import OURS, Method, Models, curve

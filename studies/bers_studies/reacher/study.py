@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bers.algorithm import ReuseConfig
-from bers.control.hand import HandConfig
+from bers.reuse.transitions import HandConfig
 from bers.model.config import ModelConfig
 from bers_studies.envs.reacher import TORQUES, Reacher, ReacherTask, tip
 from bers_studies.rl.dqn import DQN, DQNConfig, DQNState, episode, returns_of

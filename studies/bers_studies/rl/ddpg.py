@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.data.transitions import Inputs
 from bers.errors import ConfigError
 from bers.learners.base import Experience
-from bers.reuse.batches import BatchGuide
+from bers.reuse.transitions import BatchGuide
 from bers_studies.envs.one_hot import Ones
 from bers_studies.rl import prioritised
 from bers_studies.rl.adam import Moments, adam, no_moments

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.data.transitions import Inputs
 from bers.errors import ConfigError
 from bers.learners.base import Experience
-from bers.reuse.batches import BatchGuide
+from bers.reuse.transitions import BatchGuide
 from bers_studies.rl.adam import Moments, adam, no_moments
 from bers_studies.rl.handed import Handed, filled, handed_by, key_of, nothing_handed
 from bers_studies.rl.networks import Net, new_net, towards, width

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from bers.reuse.batches import BatchGuide
+from bers.reuse.transitions import BatchGuide
 from bers_studies.rl.networks import Net
 from bers_studies.rl.policy_reuse import PolicyGuide
 from bers_studies.rl.replay import Transitions

@@ -18,14 +18,14 @@ import numpy as np
 from jaxtyping import Int
 
 from bers.algorithm import Reuse, ReuseConfig, experience_reuse, new_reuse
-from bers.control.hand import Hand, HandConfig
+from bers.reuse.transitions import Hand, HandConfig
 from bers.data.demonstrations import Demonstrations
+from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.data.trim import Trim
 from bers.files import write_atomically
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit
-from bers.reuse.schedule import Power
+from bers.schedules import Power
 from bers.trust.rules import is_blind
 from bers_studies.rl.policy_reuse import Arms, PolicyGuide, cloned
 from bers_studies.rl.replay import Transitions

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Float32, Int, Int16, Int32, PRNGKeyArray
 
-from bers.data.settings import whole
+from bers.data.checks import whole
 from bers.errors import DataError
 from bers_studies.rl.replay import Transitions
 

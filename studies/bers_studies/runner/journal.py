@@ -8,7 +8,6 @@ line or a swapped one is found. JSON has no NaN and no infinity; they are writte
 {"$float": "nan"}, {"$float": "inf"} and {"$float": "-inf"}, and come back as floats.
 """
 
-import hashlib
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from typing import Any
 
 from bers.errors import DataError, FileError
 from bers.files import write_atomically
+from bers.integrity import text_digest as _sha
 from bers.text import printable
 
 _TAG = "$float"
@@ -198,7 +198,3 @@ def read_journals(folder: str | os.PathLike[str]) -> list[Journal]:
             )
         found.append(journal)
     return sorted(found, key=lambda journal: journal.header["seed"])
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

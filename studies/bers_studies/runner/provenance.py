@@ -20,7 +20,7 @@ from typing import Any
 
 import bers
 import bers_studies
-from bers.files import file_digest
+from bers.integrity import file_digest
 
 PACKAGES: dict[str, list[str]] = {"bers": bers.__path__, "bers_studies": bers_studies.__path__}
 """Where our code is."""

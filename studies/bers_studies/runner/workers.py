@@ -24,7 +24,7 @@ from typing import Any
 
 from bers.cluster import cluster, results
 from bers.errors import BersError, ConfigError, DataError
-from bers.model.side_by_side import stay
+from bers.parallel import stay
 from bers_studies.runner.journal import plain, restored
 from bers_studies.runner.provenance import machine, trial_code
 

@@ -17,7 +17,7 @@ from bers.data.transforms import Log1p, LogGap, Transform
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit
 from bers.optimise.objective import Objective
-from bers.optimise.optimizer import Optimizer
+from bers.optimise.ask_tell import Optimizer
 from bers_studies.static.demonstrations import BOUNDS
 from bers_studies.static.functions import Function
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bers.model.config import ModelConfig
-from bers.optimise.many import minimize_many
+from bers.optimise.multitask import minimize_many
 from bers_studies.rivals.amtea import amtea
 from bers_studies.rivals.warm_cma import warm_cma
 from bers_studies.static.demonstrations import BOUNDS, DIMENSION, demonstrate

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from bers.algorithm import Reuse, ReuseConfig
-from bers.control.hand import HandConfig
+from bers.reuse.transitions import HandConfig
 from bers.data.transitions import Inputs
 from bers.model import nig
 from bers.model.config import ModelConfig

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bers.control.inputs import with_products
+from bers.reuse.transitions import with_products
 from bers.data.transitions import Inputs
 from bers_studies.envs.supply_chain import Scenario, SupplyChain
 from bers_studies.envs.supply_inputs import one_hot_stocks

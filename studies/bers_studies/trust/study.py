@@ -16,7 +16,7 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Log1p
 from bers.model.neural_linear import fit, refine
 from bers.optimise.objective import Objective
-from bers.optimise.optimizer import Optimizer
+from bers.optimise.ask_tell import Optimizer
 from bers.trust.beliefs import beliefs
 from bers.trust.rules import RULES, Past, weigh
 from bers_studies.static.demonstrations import BOUNDS, demonstrate

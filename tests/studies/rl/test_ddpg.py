@@ -22,7 +22,7 @@ from bers_studies.rl.replay import Transitions
 from control_helpers import Hit
 
 from bers.errors import ConfigError
-from bers.reuse.batches import BatchGuide
+from bers.reuse.transitions import BatchGuide
 
 TASK = Hit()
 SMALL = DDPGConfig(

@@ -13,7 +13,7 @@ from bers_studies.rl.policy_reuse import PolicyGuide, cloned
 from bers_studies.rl.replay import Transitions, add, new_ring
 
 from bers.errors import ConfigError
-from bers.reuse.batches import BatchGuide
+from bers.reuse.transitions import BatchGuide
 
 
 @dataclass(frozen=True)

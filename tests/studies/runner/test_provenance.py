@@ -23,7 +23,7 @@ from bers_studies.runner.provenance import (
 )
 
 import bers
-from bers.files import file_digest
+from bers.integrity import file_digest
 
 
 def test_everything_is_there():

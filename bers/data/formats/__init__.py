@@ -1,0 +1,223 @@
+"""Formats of files: one module each, which this package finds by itself.
+
+A module that defines a `FORMAT` is a format: `bers.load` and `bers.save` know it, and nothing else
+need be changed. The other modules are what formats share: `tables` for columns of tables,
+`metadata` for what BERS writes beside the rows. Formats import the libraries they need inside
+their functions, so that reading one format never loads the library of another.
+"""
+
+import os
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from bers.data.demonstrations import Demonstrations
+from bers.data.formats.metadata import Metadata
+from bers.data.formats.tables import Choice
+from bers.errors import FileError
+
+MAX_BYTES = 4 << 30
+"""Larger than this in memory is refused, unless the caller raises it."""
+
+AnyPath = str | os.PathLike[str]
+"""One path."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the caller of `bers.load` asked for.
+
+    >>> Options(y="reward").drop_nonfinite
+    False
+    """
+
+    x: str | Sequence[str] | None = None
+    """Columns that are features."""
+    y: str | None = None
+    """Column that is the label."""
+    payload: Sequence[str] | None = None
+    """Columns for the learner."""
+    inputs: Callable[..., Any] | None = None
+    """What to make x of, where the file holds steps of an environment."""
+    name: str | None = None
+    """Instead of the stored name, or the file's."""
+    drop_nonfinite: bool = False
+    """Drop rows that are not finite, instead of refusing the file."""
+    max_bytes: int = MAX_BYTES
+    """Refuse what would take more memory."""
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether any column was named, so that what BERS wrote beside the rows does not count."""
+        return self.x is not None or self.y is not None or self.payload is not None
+
+
+class RowGroups(Protocol):
+    """One file whose rows come in groups: opened, its columns chosen, no row read yet."""
+
+    @property
+    def path(self) -> Path:
+        """Where it is."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs between files that hold different rows."""
+        ...
+
+    @property
+    def choice(self) -> Choice:
+        """Features and label."""
+        ...
+
+    @property
+    def own(self) -> Metadata | None:
+        """What BERS wrote beside the rows, if it did."""
+        ...
+
+    @property
+    def rows(self) -> tuple[int, ...]:
+        """Rows of each group."""
+        ...
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that one row takes in memory."""
+        ...
+
+    def refuse_large(self, max_bytes: int) -> None:
+        """Raise for a group that would take more memory."""
+        ...
+
+    def blocks(
+        self, group: int, rows: int, *, y_only: bool = False
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Features and labels of one group, at most `rows` rows at a time, in order."""
+        ...
+
+    def payload(self, wanted: Iterable[str] | None) -> dict[str, np.ndarray]:
+        """Payload arrays: all that BERS wrote, or the columns named."""
+        ...
+
+
+@dataclass(frozen=True)
+class Format:
+    """How files of one kind are read and written; what a format cannot do is None.
+
+    Rows are read in memory (`load`) or in groups (`open_groups`), and written likewise.
+
+    >>> Format("Text", (".txt",)).load is None
+    True
+    """
+
+    name: str
+    """In messages."""
+    endings: tuple[str, ...] = ()
+    """In small letters, with the dot."""
+    recognises: Callable[[AnyPath], bool] = lambda path: False
+    """Whether a path that has none of the endings is one: a folder, or another kind of name."""
+    load: Callable[[AnyPath, Options], Demonstrations] | None = None
+    """Reads all rows."""
+    save: Callable[[Demonstrations, AnyPath], None] | None = None
+    """Writes all rows."""
+    open_groups: Callable[[AnyPath, Any, str | None], RowGroups] | None = None
+    """Opens one file, given `x` and `y`; a folder of such files, or a list, is one source."""
+    save_groups: Callable[[Any, AnyPath, int], None] | None = None
+    """Writes a source of any size, so many rows a group."""
+    takes_inputs: bool = False
+    """Whether the option `inputs` applies, which is for steps of an environment."""
+
+
+def formats() -> tuple[Format, ...]:
+    """All formats, in order of their modules' names.
+
+    >>> [one.name for one in formats()]
+    ['CSV', 'Minari', 'NumPy', 'Parquet']
+    """
+    modules = (import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
+    return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
+
+
+def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:
+    """The format by which a path is read.
+
+    >>> format_of("a.csv").name
+    'CSV'
+    """
+    known = formats()
+    if not isinstance(path, (str, os.PathLike)):
+        return grouped_format(path)
+    found = next((one for one in known if one.recognises(path)), None)
+    if found is not None:
+        return found
+    if Path(path).is_dir():
+        return grouped_format(path)
+    found = _by_ending(known, [Path(path)])
+    if found is not None:
+        return found
+    if not Path(path).exists():
+        raise FileError(f"there is no file {path}. Check the path.")
+    folders = [f"a folder of {one.name} files" for one in known if one.open_groups]
+    folders += [f"a {one.name} data set" for one in known if not one.endings]
+    raise FileError(
+        f"{Path(path).name}: the ending must be {listed_endings(known)}, or the path "
+        f"{_either(folders)}."
+    )
+
+
+def grouped_format(path: AnyPath | Sequence[AnyPath]) -> Format:
+    """The format by which a file, a folder or a list of files is read in groups.
+
+    Where no ending tells, the first of them: a Parquet file may have any name.
+
+    >>> grouped_format("rows.pq").name
+    'Parquet'
+    """
+    grouped = [one for one in formats() if one.open_groups]
+    if not isinstance(path, (str, os.PathLike)):
+        files = [Path(each) for each in path]
+    else:
+        files = list(Path(path).iterdir()) if Path(path).is_dir() else [Path(path)]
+    return _by_ending(grouped, files) or grouped[0]
+
+
+def files_of(path: AnyPath | Sequence[AnyPath], kind: Format) -> list[Path]:
+    """The files of one source: a file, those in a folder, or those in a list.
+
+    >>> files_of(["a.parquet", "b.parquet"], grouped_format("a.parquet"))[1].name
+    'b.parquet'
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        paths = [Path(each) for each in path]
+    elif Path(path).is_dir():
+        paths = sorted(each for end in kind.endings for each in Path(path).glob(f"*{end}"))
+    else:
+        paths = [Path(path)]
+    if not paths:
+        raise FileError(f"no {kind.name} file in {path}. Give a file, a folder or a list of files.")
+    return paths
+
+
+def listed_endings(some: Iterable[Format]) -> str:
+    """Endings of these formats, for messages.
+
+    >>> listed_endings(formats())
+    '.csv, .npz or .parquet'
+    """
+    return _either([ending for one in some for ending in one.endings])
+
+
+def _by_ending(some: Iterable[Format], files: Iterable[Path]) -> Format | None:
+    """The first format that has an ending of these files."""
+    endings = {file.suffix.lower() for file in files}
+    return next((one for one in some if endings & set(one.endings)), None)
+
+
+def _either(words: Sequence[str]) -> str:
+    """Words as a sentence has them: a, b or c."""
+    return " or ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -1,0 +1,376 @@
+"""Parquet files: opened once, read a row group at a time, and written so.
+
+Enter: a path. `open_parquet` reads the footer only, and what it says about sizes. Leave: rows, a
+block at a time, page checksums compared. A file that BERS wrote also carries the SHA-256 of every
+row group and of the whole; a group whose rows differ is a named error.
+"""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from bers.data.checks import data_error
+from bers.data.demonstrations import Demonstrations, record_digest
+from bers.data.formats import Format
+from bers.data.formats.metadata import DTYPES, Metadata, from_json, metadata_of, to_json
+from bers.data.formats.tables import (
+    Choice,
+    Column,
+    choose,
+    exact,
+    foreign_payload,
+    labels_of,
+    rows_of,
+    table_columns,
+)
+from bers.errors import FileError
+from bers.files import reading, write_atomically
+from bers.integrity import ArrayDigest, text_digest, verify
+from bers.text import printable
+
+FIELD_ID, FIRST_ID = "PARQUET:field_id", 0x0BE50000
+"""Columns of our own files are numbered from here: a second sign, should the first be damaged."""
+
+Block = tuple[np.ndarray, np.ndarray, Mapping[str, np.ndarray]]
+"""x, y and payload of some rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetTable:
+    """A Parquet file that was opened and not read yet.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     table = open_parquet(f"{folder}/t.parquet")
+    >>> table.rows, table.row_bytes
+    ((2,), 16)
+    """
+
+    path: Path
+    size: int
+    """Bytes of the file when it was opened."""
+    modified: int
+    """When it had been changed last, in nanoseconds."""
+    footer: Any
+    """Arrow's metadata."""
+    footer_digest: str
+    """SHA-256 of the footer's bytes."""
+    choice: Choice
+    """Features and label."""
+    own: Metadata | None
+    """What BERS wrote beside the rows, if it did and the columns are those."""
+    rows: tuple[int, ...]
+    """Rows of each row group."""
+    claimed: tuple[int, ...]
+    """Bytes that each row group would take in memory, by what the footer says."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Size and footer, which says where every page is, and how large."""
+        return f"{self.size} {self.footer_digest}"
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes that one row takes in memory."""
+        payload = self.own.payload if self.own else ()
+        parts = sum(part.width * DTYPES[part.dtype].itemsize for part in payload)
+        return 8 + parts + len(self.choice.x_names) * np.dtype(self.choice.x_dtype).itemsize
+
+    def refuse_large(self, max_bytes: int) -> None:
+        """Raise for a row group that would not fit, before any of it is decoded."""
+        for i, claimed in enumerate(self.claimed):
+            if claimed > max_bytes:
+                raise FileError(
+                    f"{self.path.name}: row group {i} would take {claimed:,} bytes in memory, more "
+                    f"than max_bytes = {max_bytes:,}. Write it with smaller row groups, or raise "
+                    "max_bytes."
+                )
+
+    def blocks(
+        self, group: int, rows: int = 65536, *, y_only: bool = False
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Features and labels of one row group, at most `rows` rows at a time, in order.
+
+        With `y_only` the features have no columns. The fingerprint of a group is compared before
+        its last block is handed over.
+        """
+        totals, seen, waiting = (ArrayDigest(), ArrayDigest()), 0, None
+        for batch in _batches(self, group, rows, y_only):
+            if waiting is not None:
+                yield waiting
+            if y_only:
+                y = labels_of(batch, self.choice, self.path.name)
+                waiting = np.empty((len(y), 0), self.choice.x_dtype), y
+            else:
+                waiting = rows_of(batch, self.choice, self.path.name)
+            seen += len(waiting[1])
+            if self.own:
+                for total, values in zip(totals, waiting, strict=True):
+                    total.update(values)
+        complaint = (
+            f"{self.path.name}: row group {group} does not hold the rows that were saved. Restore "
+            "it from a copy, or name x=... and y=... to read it as a plain table."
+        )
+        if seen != self.rows[group]:
+            raise FileError(complaint)
+        if self.own:
+            skip = 64 if y_only else 0
+            found = "".join(total.hexdigest() for total in totals)
+            verify(found[skip:], self.own.groups[group][skip:], complaint)
+        if waiting is not None:
+            yield waiting
+
+    def payload(self, wanted: Iterable[str] | None = None) -> dict[str, np.ndarray]:
+        """Payload arrays: all of a file that BERS wrote, or columns that the user named."""
+        import pyarrow.parquet as pq
+
+        origin = self.path.name
+        parts = self.own.payload if self.own else ()
+        if wanted is None and not parts:
+            return {}
+        with reading(self.path), _file(self, pq) as file:
+            if wanted is None:
+                columns = file.read(columns=[part.column for part in parts if part.width])
+                if not columns.num_columns:
+                    columns = file.read(columns=[self.choice.y])
+                return {part.name: exact(columns, part, origin) for part in parts}
+            names = list(wanted)
+            for name in names:
+                if name not in file.schema_arrow.names:
+                    raise data_error(f"there is no payload column {printable(name)!r}.", origin)
+            columns = file.read(columns=names)
+            return {name: foreign_payload(columns, name, origin) for name in names}
+
+
+def open_parquet(
+    path: str | os.PathLike[str],
+    x: str | Sequence[str] | None = None,
+    y: str | None = None,
+) -> ParquetTable:
+    """Read the footer, and choose the columns.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 4.0]}), f"{folder}/t.parquet")
+    ...     open_parquet(f"{folder}/t.parquet").rows
+    (2,)
+    """
+    import pyarrow.parquet as pq
+
+    path = Path(path)
+    with reading(path):
+        with open(path, "rb") as stream:
+            status = os.fstat(stream.fileno())
+            with pq.ParquetFile(stream) as file:
+                footer, schema = file.metadata, file.schema_arrow
+            digest = _footer_digest(stream)
+        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+        rows = tuple(group.num_rows for group in groups)
+        if min(rows, default=0) < 0 or sum(rows) != footer.num_rows:
+            raise FileError(f"{path.name}: its row groups do not add up. The file is damaged.")
+        own = _own(footer, schema, path, rows) if x is None and y is None else None
+        if own:
+            small = own.x_dtype == "float32"
+            choice = Choice(tuple(Column(n, None, small) for n in own.x_names), own.y_name, False)
+        else:
+            choice = choose(schema, x, y, path.name, lambda n: _list_width(n, schema, groups, path))
+        size, modified = status.st_size, status.st_mtime_ns
+        table = ParquetTable(path, size, modified, footer, digest, choice, own, rows, ())
+        return replace(table, claimed=_claimed(table, schema, groups))
+
+
+def save_parquet(source: Any, path: str | os.PathLike[str], rows_per_group: int = 65536) -> None:
+    """Write a source, in memory or on disk; of one on disk, the payload is left out.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_parquet(Demonstrations([1.0], [2.0], "a"), f"{folder}/a.parquet")
+    ...     open_parquet(f"{folder}/a.parquet").own.name
+    'a'
+    """
+    rows = rows_per_group
+    if isinstance(source, Demonstrations):
+        d, metadata = source, metadata_of(source)
+        parts = (d.take(slice(i, i + rows)) for i in range(0, d.n, rows))
+        none = d.take(slice(0, 0))
+        empty = none.x, none.y, none.payload
+        blocks = ((part.x, part.y, part.payload) for part in parts)
+    else:
+        heads = (source.name, source.n, source.x_names, source.x_dtype, source.y_name)
+        metadata = Metadata(*heads, source.transforms, (), "")
+        empty = np.empty((0, source.dim), source.x_dtype), np.empty(0), {}
+        blocks = ((x, y, {}) for x, y in source.blocks(rows, show=None))
+    write_parquet(path, metadata, empty, blocks)
+
+
+def write_parquet(
+    path: str | os.PathLike[str], metadata: Metadata, empty: Block, blocks: Iterable[Block]
+) -> None:
+    """Write blocks as row groups; `empty` holds no rows and shows types and shapes.
+
+    >>> import tempfile
+    >>> d = Demonstrations([[1.0]], [2.0], "a")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_parquet(f"{folder}/a.parquet", metadata_of(d), (d.x[:0], d.y[:0], {}),
+    ...                   [(d.x, d.y, {})])
+    ...     open_parquet(f"{folder}/a.parquet").own.name
+    'a'
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {name: column.type for name, column in table_columns(*empty, metadata).items()}
+    schema = pa.schema(
+        [
+            pa.field(name, kind, nullable=False, metadata={FIELD_ID: str(FIRST_ID + i)})
+            for i, (name, kind) in enumerate(kinds.items())
+        ]
+    )
+    arrays = {"x": empty[0], "y": empty[1]}
+    arrays |= {f"payload/{name}": values for name, values in empty[2].items()}
+    totals, groups, n = {name: ArrayDigest() for name in arrays}, [], 0
+    with (
+        write_atomically(path) as temporary,
+        pq.ParquetWriter(
+            temporary,
+            schema,
+            use_dictionary=False,
+            write_statistics=False,
+            write_page_checksum=True,
+        ) as writer,
+    ):
+        for x, y, payload in blocks:
+            columns = table_columns(x, y, payload, metadata)
+            writer.write_table(pa.table(columns, schema=schema), row_group_size=max(len(y), 1))
+            parts = {"x": x, "y": y, **{f"payload/{k}": v for k, v in payload.items()}}
+            for name, values in parts.items():
+                totals[name].update(values)
+            groups.append("".join(ArrayDigest(values).hexdigest() for values in (x, y)))
+            n += len(y)
+        sealed = {
+            name: totals[name].text(values.dtype, (n, *values.shape[1:]))
+            for name, values in arrays.items()
+        }
+        m = metadata
+        whole = record_digest(m.name, m.x_names, m.y_name, m.transforms, sealed)
+        final = replace(metadata, n=n, digest=whole, groups=tuple(groups))
+        writer.add_key_value_metadata({"bers": to_json(final)})
+
+
+def _file(table: ParquetTable, pq: Any) -> Any:
+    """The file again, for its rows; it must be as it was."""
+    status = table.path.stat()
+    if (status.st_size, status.st_mtime_ns) != (table.size, table.modified):
+        raise FileError(
+            f"{table.path.name}: changed since it was opened. Open it again, and start over: "
+            "results from before and after must not be mixed."
+        )
+    return pq.ParquetFile(
+        table.path,
+        metadata=table.footer,
+        page_checksum_verification=True,
+        pre_buffer=False,
+        buffer_size=1 << 18,  # or the columns of a whole row group are fetched at once
+    )
+
+
+def _batches(table: ParquetTable, group: int, rows: int, y_only: bool) -> Iterator[Any]:
+    """Record batches of one row group."""
+    import pyarrow.parquet as pq
+
+    wanted = [table.choice.y] if y_only else table.choice.wanted
+    # Not `with reading(...)` around a yield: errors of the caller's own must pass untouched.
+    with reading(table.path):
+        file = _file(table, pq)
+        # one thread: parts of a source are read side by side instead
+        batches = file.iter_batches(
+            batch_size=rows, row_groups=[group], columns=wanted, use_threads=False
+        )
+    with file:
+        while True:
+            with reading(table.path):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+
+
+def _own(footer: Any, schema: Any, path: Path, rows: tuple[int, ...]) -> Metadata | None:
+    """What BERS wrote into the footer, if it did."""
+    text = (footer.metadata or {}).get(b"bers")
+    ids = [int((field.metadata or {}).get(FIELD_ID.encode(), -1)) for field in schema]
+    if text is None and any(FIRST_ID <= number < FIRST_ID + len(ids) for number in ids):
+        raise FileError(
+            f"{path.name}: was written by BERS, but its metadata are lost. Restore it from a copy, "
+            "or name x=... and y=... to read it as a plain table."
+        )
+    if text is None:
+        return None
+    own, _ = from_json(text, path.name)
+    missing = {*own.x_names, own.y_name} - set(schema.names)
+    if missing or own.n != sum(rows) or len(own.groups) != len(rows):
+        raise FileError(
+            f"{path.name}: its columns or rows do not match the BERS metadata in it. Restore it "
+            "from a copy, or name x=... and y=... to read it as a plain table."
+        )
+    return own
+
+
+def _leaves(kind: Any) -> int:
+    """Columns that one field takes in a Parquet file."""
+    return sum(_leaves(kind.field(i).type) for i in range(kind.num_fields)) or 1
+
+
+def _leaf_places(schema: Any) -> dict[str, range]:
+    """Where the columns of each field are."""
+    places, start = {}, 0
+    for field in schema:
+        places[field.name] = range(start, start + _leaves(field.type))
+        start += _leaves(field.type)
+    return places
+
+
+def _list_width(name: str, schema: Any, groups: Sequence[Any], path: Path) -> int:
+    """How long the lists in a column are, from the counts in the footer."""
+    kind = schema.field(name).type
+    if hasattr(kind, "list_size"):
+        width = kind.list_size
+    else:
+        place = _leaf_places(schema)[name][0]
+        values = sum(group.column(place).num_values for group in groups)
+        n = sum(group.num_rows for group in groups)
+        width = values // n if n and values % n == 0 else 0
+    if width < 1:
+        raise FileError(
+            f"{path.name}: column {printable(name)!r} holds lists that are empty or not equally "
+            "long. Make them equal, or leave the column out with x=[...]."
+        )
+    return width
+
+
+def _claimed(table: ParquetTable, schema: Any, groups: Sequence[Any]) -> tuple[int, ...]:
+    """Bytes of each row group in memory: what it says, or what its counts come to."""
+    places = _leaf_places(schema)
+    claimed = []
+    for group in groups:
+        chunks = [group.column(j) for name in table.choice.wanted for j in places[name]]
+        stored = sum(chunk.total_uncompressed_size for chunk in chunks)
+        values = 8 * sum(chunk.num_values for chunk in chunks)
+        claimed.append(max(stored, values, table.row_bytes * group.num_rows))
+    return tuple(claimed)
+
+
+def _footer_digest(stream: IO[bytes]) -> str:
+    """SHA-256 of the footer's bytes, which say where every page is and how large."""
+    stream.seek(-8, os.SEEK_END)
+    length = int.from_bytes(stream.read(4), "little")
+    stream.seek(-8 - length, os.SEEK_END)
+    return text_digest(stream.read(length))
+
+
+FORMAT = Format("Parquet", (".parquet",), open_groups=open_parquet, save_groups=save_parquet)

@@ -1,0 +1,387 @@
+"""Columns of tables: which are features and which is the label, and from Arrow to NumPy and back.
+
+Enter: the schema of somebody's table (Arrow types) and the names the user gave, if any. Leave: a
+`Choice`, and by it the rows as floats, NaN where a value was missing; or, for files that BERS
+wrote, arrays of exactly the type that was saved. Only numbers are taken: whole, real, decimal,
+boolean, and lists of those that are equally long; a column of anything else is refused by name.
+"""
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bers.data.checks import data_error
+from bers.data.formats.metadata import DTYPES, Metadata, Stored
+from bers.errors import FileError
+from bers.text import printable
+
+_EXACT = 2**53
+
+LABEL_NAMES = (
+    "y",
+    "reward",
+    "rewards",
+    "value",
+    "fitness",
+    "objective",
+    "target",
+    "label",
+    "cost",
+)
+"""Columns taken as the label where none is named, first match first."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a file, which may hold a list of numbers in each row.
+
+    >>> Column("s", 2).names
+    ('s.0', 's.1')
+    """
+
+    name: str
+    """Its name in the file."""
+    width: int | None = None
+    """Numbers in each row's list; None where each row holds one plain number."""
+    small: bool = False
+    """Whether float32 holds all its values exactly as the file does."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the features it gives."""
+        if self.width is None:
+            return (self.name,)
+        return tuple(f"{self.name}.{j}" for j in range(self.width))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The columns of a table that a record is made of.
+
+    >>> Choice((Column("a"), Column("s", 2)), "r", False).x_names
+    ('a', 's.0', 's.1')
+    """
+
+    x: tuple[Column, ...]
+    """Features."""
+    y: str
+    """Label."""
+    guessed: bool
+    """Whether the user named them, or BERS guessed some."""
+
+    @property
+    def x_names(self) -> tuple[str, ...]:
+        """Names of all features."""
+        return tuple(name for column in self.x for name in column.names)
+
+    @property
+    def x_dtype(self) -> str:
+        """float32 where that holds all features exactly as the file does."""
+        return "float32" if all(column.small for column in self.x) else "float64"
+
+    @property
+    def wanted(self) -> list[str]:
+        """Columns to read from the file."""
+        return [*(column.name for column in self.x), self.y]
+
+
+def choose(
+    schema: Any,
+    x: str | Sequence[str] | None,
+    y: str | None,
+    origin: str,
+    list_width: Callable[[str], int],
+) -> Choice:
+    """Pick the columns; `list_width` tells how long the lists in a column are.
+
+    >>> import pyarrow as pa
+    >>> schema = pa.schema({"a": pa.float32(), "who": pa.string(), "reward": pa.float64()})
+    >>> choose(schema, None, None, "t.csv", len)
+    Choice(x=(Column(name='a', width=None, small=True),), y='reward', guessed=True)
+    """
+    names, guessed = list(schema.names), x is None or y is None
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise FileError(f"{origin}: {count} columns are named {printable(name)!r}; rename one.")
+    y_name = _label(names, y, origin)
+    if x is None:
+        x = [n for n in names if n != y_name and is_numeric(schema.field(n).type, lists=True)]
+    wanted = [x] if isinstance(x, str) else list(x)
+    if not wanted:
+        raise FileError(
+            f"{origin}: no numeric column but the label {printable(y_name)!r}. It has: "
+            f"{_listed(names)}. Name the features with x=..."
+        )
+    for name in (*wanted, y_name):
+        _refuse(schema, name, names, origin, lists=name != y_name)
+    columns = []
+    for name in wanted:
+        kind = schema.field(name).type
+        width = list_width(name) if _is_list(kind) else None
+        columns.append(Column(name, width, _is_small(kind)))
+    return Choice(tuple(columns), y_name, guessed)
+
+
+def is_numeric(kind: Any, *, lists: bool = False) -> bool:
+    """Whether an Arrow type is a number, or where `lists` says so a list of numbers.
+
+    >>> import pyarrow as pa
+    >>> is_numeric(pa.int8()), is_numeric(pa.string()), is_numeric(pa.list_(pa.int8()))
+    (True, False, False)
+    """
+    import pyarrow.types as t
+
+    if _is_list(kind):
+        return lists and is_numeric(kind.value_type)
+    return t.is_boolean(kind) or t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind)
+
+
+def rows_of(table: Any, choice: Choice, origin: str) -> tuple[np.ndarray, np.ndarray]:
+    """Features and labels of a table or record batch.
+
+    >>> import pyarrow as pa
+    >>> table = pa.table({"a": [1, None], "y": [0.5, 1.5]})
+    >>> rows_of(table, Choice((Column("a"),), "y", False), "t.csv")[0].tolist()
+    [[1.0], [nan]]
+    """
+    # columns lie one after the other, as Arrow has them: filling rows would jump about in memory
+    x = np.empty((table.num_rows, len(choice.x_names)), choice.x_dtype, order="F")
+    start = 0
+    for column in choice.x:
+        values = _chunked(table.column(column.name))
+        if column.width is None:
+            x[:, start] = floats(values, column.name, origin)
+            start += 1
+        else:
+            x[:, start : start + column.width] = _lists(values, column.name, column.width, origin)
+            start += column.width
+    return x, labels_of(table, choice, origin)
+
+
+def labels_of(table: Any, choice: Choice, origin: str) -> np.ndarray:
+    """Labels of a table or record batch.
+
+    >>> import pyarrow as pa
+    >>> labels_of(pa.table({"y": [True, False]}), Choice((), "y", False), "t.csv")
+    array([1., 0.])
+    """
+    return floats(_chunked(table.column(choice.y)), choice.y, origin).astype(np.float64)
+
+
+def floats(values: Any, name: str, origin: str) -> np.ndarray:
+    """Numbers of one plain column as float32 or float64; a null becomes NaN.
+
+    >>> import pyarrow as pa
+    >>> floats(pa.chunked_array([[1, None]]), "a", "t.csv")
+    array([ 1., nan])
+    """
+    import pyarrow as pa
+    import pyarrow.types as t
+
+    pc = _compute()
+    kind = values.type
+    if t.is_integer(kind) and len(values):
+        span = pc.min_max(values).as_py()
+        if span["min"] is not None and (span["max"] > _EXACT or span["min"] < -_EXACT):
+            raise data_error(
+                f"column {printable(name)!r} holds integers beyond ±2**53, which a float cannot "
+                "hold exactly. Subtract an offset, or store them as floats.",
+                origin,
+            )
+    if t.is_boolean(kind):
+        values = values.cast(pa.uint8())
+    if not t.is_float16(kind) and not t.is_float32(kind):
+        values = pc.cast(values, pa.float64(), safe=False)
+    # Arrow turns a null into NaN itself when a column of floats becomes an array.
+    return as_array(values)
+
+
+def as_array(column: Any) -> np.ndarray:
+    """A column of numbers, without a copy where that can be.
+
+    >>> import pyarrow as pa
+    >>> as_array(pa.chunked_array([[1, 2]]))
+    array([1, 2])
+    """
+    values = _chunked(column)
+    if values.null_count == 0 and values.num_chunks == 1:
+        return np.from_dlpack(values.chunk(0))  # to_numpy would import pandas, if it is there
+    return values.to_numpy()
+
+
+def exact(table: Any, stored: Stored, origin: str) -> np.ndarray:
+    """One payload array as it was saved: type, shape and bits.
+
+    >>> import pyarrow as pa
+    >>> exact(pa.table({"a": [1, 2]}), Stored("a", "a", "int64", ()), "t.parquet")
+    array([1, 2])
+    """
+    n, pc = table.num_rows, _compute()
+    if stored.width == 0:
+        return np.empty((n, *stored.shape), DTYPES[stored.dtype])
+    values = _chunked(table.column(stored.column))
+    if stored.shape:
+        values = pc.list_flatten(values)
+    array = values.to_numpy() if len(values) else np.empty(0, DTYPES[stored.dtype])
+    if values.null_count or array.dtype != DTYPES[stored.dtype] or len(array) != n * stored.width:
+        raise data_error(
+            f"column {printable(stored.column)!r} is not what was saved there "
+            f"({n} rows of {stored.dtype}{list(stored.shape)}). Restore the file from a copy.",
+            origin,
+        )
+    return array.reshape(n, *stored.shape)
+
+
+def to_arrow(values: np.ndarray) -> Any:
+    """A column from an array of one row or more numbers a row.
+
+    >>> str(to_arrow(np.zeros((2, 3, 4))).type)
+    'fixed_size_list<item: double>[12]'
+    """
+    import pyarrow as pa
+
+    flat = pa.array(values.reshape(-1))
+    if values.ndim == 1:
+        return flat
+    return pa.FixedSizeListArray.from_arrays(flat, int(np.prod(values.shape[1:])))
+
+
+def table_columns(
+    x: np.ndarray, y: np.ndarray, payload: Mapping[str, np.ndarray], metadata: Metadata
+) -> dict[str, Any]:
+    """Arrow columns by name, for writing; payload of no numbers is left out.
+
+    >>> from bers.data.demonstrations import Demonstrations
+    >>> from bers.data.formats.metadata import metadata_of
+    >>> d = Demonstrations([[1.0, 2.0]], [3.0], "a")
+    >>> list(table_columns(d.x, d.y, d.payload, metadata_of(d)))
+    ['x0', 'x1', 'y']
+    """
+    columns = {
+        name: to_arrow(np.ascontiguousarray(x[:, j])) for j, name in enumerate(metadata.x_names)
+    }
+    columns[metadata.y_name] = to_arrow(y)
+    for part in metadata.payload:
+        if part.width:
+            columns[part.column] = to_arrow(payload[part.name])
+    return columns
+
+
+def foreign_payload(table: Any, name: str, origin: str) -> np.ndarray:
+    """A column of somebody's table as payload: numbers without gaps, type kept.
+
+    >>> import pyarrow as pa
+    >>> foreign_payload(pa.table({"a": [[1, 2], [3, 4]]}), "a", "t.parquet").shape
+    (2, 2)
+    """
+    import pyarrow.types as t
+
+    pc = _compute()
+    values = _chunked(table.column(name))
+    kind, n = values.type, len(values)
+    if not is_numeric(kind, lists=True) or t.is_decimal(kind):
+        raise data_error(
+            f"payload column {printable(name)!r} has type {kind}, not numbers.", origin
+        )
+    nested = hasattr(kind, "value_type")
+    flat = pc.list_flatten(values) if nested else values
+    width = len(flat) // n if n else 1
+    even = (
+        not nested or n == 0 or bool(pc.all(pc.equal(pc.list_value_length(values), width)).as_py())
+    )
+    if values.null_count or flat.null_count or not even:
+        raise data_error(
+            f"payload column {printable(name)!r} has gaps or unequal lists. Fill them.",
+            origin,
+        )
+    array = flat.to_numpy()
+    return array.reshape(n, width) if nested else array
+
+
+def _label(names: list[str], y: str | None, origin: str) -> str:
+    """The label: as named, or the first usual name that is there."""
+    if y is not None:
+        return y
+    lowered = {name.lower(): name for name in reversed(names)}
+    for guess in LABEL_NAMES:
+        if guess in names or guess in lowered:
+            return guess if guess in names else lowered[guess]
+    raise FileError(
+        f"{origin}: cannot tell which column is the label. It has: {_listed(names)}. "
+        "Name the label with y=..."
+    )
+
+
+def _refuse(schema: Any, name: str, names: list[str], origin: str, *, lists: bool) -> None:
+    """Raise for a column that is not there, or not of numbers."""
+    if name not in names:
+        close = difflib.get_close_matches(str(name), names, 1)
+        hint = f" Did you mean {printable(close[0])!r}?" if close else ""
+        raise FileError(
+            f"{origin}: there is no column {printable(str(name))!r}; it has: "
+            f"{_listed(names)}.{hint}"
+        )
+    kind = schema.field(name).type
+    if not is_numeric(kind, lists=lists):
+        raise FileError(
+            f"{origin}: column {printable(name)!r} has type {printable(str(kind))}, not "
+            f"{'numbers' if lists else 'one number a row'}. Convert it, or leave it out with "
+            "x=[...] and y=... (--x and --y)."
+        )
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether each row holds a list."""
+    import pyarrow.types as t
+
+    return t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind)
+
+
+def _is_small(kind: Any) -> bool:
+    """Whether float32 holds all of it."""
+    import pyarrow.types as t
+
+    kind = kind.value_type if _is_list(kind) else kind
+    return t.is_float32(kind) or t.is_float16(kind)
+
+
+def _listed(names: Sequence[str], most: int = 20) -> str:
+    """Names of columns, not too many."""
+    shown = ", ".join(printable(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _lists(values: Any, name: str, width: int, origin: str) -> np.ndarray:
+    """Lists of equal length as an array; a list that is missing becomes NaN."""
+    pc = _compute()
+    lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False)
+    wrong = np.flatnonzero((lengths != width) & ~np.isnan(lengths.astype(np.float64)))
+    if len(wrong):
+        raise data_error(
+            f"column {printable(name)!r}: {len(wrong)} rows do not hold {width} numbers, the first "
+            f"is row {int(wrong[0])} with {int(lengths[wrong[0]])}. Make all lists equally long.",
+            origin,
+        )
+    flat = floats(pc.list_flatten(values), name, origin)
+    present = ~np.isnan(lengths.astype(np.float64))
+    result = np.full((len(lengths), width), np.nan, flat.dtype)
+    result[present] = flat.reshape(-1, width)
+    return result
+
+
+def _compute() -> Any:
+    """Arrow's functions: it makes them when it is imported, where type checkers cannot see them."""
+    import pyarrow.compute
+
+    return pyarrow.compute
+
+
+def _chunked(column: Any) -> Any:
+    """A column of a table or of a record batch, in one shape."""
+    import pyarrow as pa
+
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])

@@ -1,0 +1,251 @@
+"""Optuna's studies and search spaces, as rows of numbers.
+
+Enter: earlier studies, lists of trials or demonstrations, and the distributions of the new study's
+parameters. Leave: `Earlier` records, values the less the better; rows in the unit cube, one column
+per number (in logarithms where the new study has them) and one per choice of a category; and values
+of a single parameter as the new study takes them.
+"""
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int
+from optuna import Study
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from bers.data.checks import usable
+from bers.data.demonstrations import Demonstrations
+from bers.errors import DataError, DataWarning
+from bers.text import printable, unique
+
+Space = Mapping[str, BaseDistribution]
+_ROWS = 1000  # of an earlier study that the model is shown: the best, and some of all others
+
+
+@dataclass(frozen=True)
+class Earlier:
+    """One earlier study: parameters of its trials and what these were worth."""
+
+    name: str
+    params: tuple[dict[str, Any], ...]
+    """Best first."""
+    y: Float64[np.ndarray, " n"]
+    """Their values, the less the better."""
+    direction: StudyDirection | None = StudyDirection.MINIMIZE
+    """Of the study it was; None if that is not known."""
+
+    @property
+    def names(self) -> set[str]:
+        """Of all parameters that any trial has."""
+        return {name for params in self.params for name in params}
+
+    def towards(self, maximised: bool) -> "Earlier":
+        """The same for a new study; if no direction is known, it is the new study's.
+
+        >>> one = Earlier("a", ({"x": 1}, {"x": 2}), np.array([3.0, 4.0]), None)
+        >>> one.towards(True).params, one.towards(True).y.tolist()
+        (({'x': 2}, {'x': 1}), [-4.0, -3.0])
+        """
+        if self.direction is not None or not maximised:
+            return self
+        return replace(self, params=self.params[::-1], y=-self.y[::-1])
+
+
+def as_earlier(given: Any) -> list[Earlier]:
+    """Earlier studies from whatever a user has; what cannot be used is refused by name.
+
+    >>> found = as_earlier([Demonstrations([[0.1], [0.2]], [5.0, 3.0], "a", x_names=("lr",))])
+    >>> found[0].params, found[0].y.tolist()
+    (({'lr': 0.2}, {'lr': 0.1}), [3.0, 5.0])
+    """
+    if isinstance(given, str | Study | Demonstrations) or not isinstance(given, Mapping | Sequence):
+        raise DataError(
+            f"sources must be a list of earlier studies; got {type(given).__name__}. Put it in [ ]."
+        )
+    if isinstance(given, Sequence) and given and all(isinstance(t, FrozenTrial) for t in given):
+        raise DataError("sources must be a list of studies; got one list of trials. Put it in [ ].")
+    pairs = list(given.items() if isinstance(given, Mapping) else enumerate(given))
+    found = [_earlier(one, key) for key, one in pairs]
+    names = unique([one.name for one in found])
+    return [replace(one, name=name) for name, one in zip(names, found, strict=True)]
+
+
+def _earlier(one: Any, key: Any) -> Earlier:
+    name = key if isinstance(key, str) else f"study {key}"
+    if isinstance(one, Demonstrations):
+        columns = [dict(zip(one.x_names, row, strict=True)) for row in one.x.tolist()]
+        return _sorted(name if isinstance(key, str) else one.name, columns, one.original_y)
+    if isinstance(one, Study):
+        if len(one.directions) > 1:
+            raise DataError(
+                f"'{printable(name)}' has {len(one.directions)} objectives; one is needed. Make a "
+                "list of its trials with the value that matters: optuna.trial.create_trial(...)."
+            )
+        if not isinstance(key, str) and not one.study_name.startswith("no-name-"):
+            name = one.study_name
+        return _of_trials(name, one.get_trials(deepcopy=False), one.direction)
+    if isinstance(one, Sequence) and all(isinstance(trial, FrozenTrial) for trial in one):
+        return _of_trials(name, one, None)
+    raise DataError(
+        f"'{printable(name)}' must be a study, a list of its trials or demonstrations; "
+        f"got {type(one).__name__}. optuna.load_study(...) reads a stored study."
+    )
+
+
+def _of_trials(
+    name: str, trials: Sequence[FrozenTrial], direction: StudyDirection | None
+) -> Earlier:
+    """Completed trials only: what a pruned one would have been worth is not known."""
+    done = [t for t in trials if t.state == TrialState.COMPLETE and t.params]
+    if any(len(trial.values) != 1 for trial in done):
+        raise DataError(f"'{printable(name)}' has trials with several values; one is needed.")
+    sign = -1.0 if direction == StudyDirection.MAXIMIZE else 1.0
+    values = np.array([sign * trial.values[0] for trial in done], np.float64)
+    return replace(
+        _sorted(name, [dict(trial.params) for trial in done], values), direction=direction
+    )
+
+
+def _sorted(name: str, params: list[dict[str, Any]], y: np.ndarray) -> Earlier:
+    fine = np.flatnonzero(usable(y))
+    if len(fine) < len(y):
+        warnings.warn(
+            f"'{printable(name)}': {len(y) - len(fine)} of {len(y)} values are not finite or "
+            "beyond 1e150; these trials are left out.",
+            DataWarning,
+            stacklevel=6,
+        )
+    best = fine[np.argsort(y[fine], kind="stable")]
+    return Earlier(name, tuple(params[i] for i in best), np.asarray(y, np.float64)[best])
+
+
+def fitting(value: Any, distribution: BaseDistribution) -> Any:
+    """A value of another study as a distribution takes it; an error if there is none.
+
+    Numbers are moved into the range, to the nearest step; a category must have the choice.
+
+    >>> fitting(0.27, FloatDistribution(0.0, 1.0, step=0.25)), fitting(900, IntDistribution(1, 64))
+    (0.25, 64)
+    >>> fitting("adam", FloatDistribution(0.0, 1.0))
+    Traceback (most recent call last):
+    bers.errors.DataError: 'adam' is no number; give the parameter the same type in all studies.
+    """
+    if isinstance(distribution, CategoricalDistribution):
+        try:
+            return distribution.choices[int(distribution.to_internal_repr(value))]
+        except ValueError as error:
+            raise DataError(
+                f"{error} Give the parameter the same choices in all studies."
+            ) from None
+    if not isinstance(value, Real) or not math.isfinite(value):
+        raise DataError(f"{value!r} is no number; give the parameter the same type in all studies.")
+    assert isinstance(distribution, FloatDistribution | IntDistribution)
+    low, high, step = distribution.low, distribution.high, distribution.step
+    inside = min(max(float(value), low), high)
+    if step is not None:
+        inside = min(max(low + round((inside - low) / step) * step, low), high)
+    return int(inside) if isinstance(distribution, IntDistribution) else float(inside)
+
+
+def columns(space: Space) -> int:
+    """How many numbers a row of a space has.
+
+    >>> columns({"C": FloatDistribution(1e-3, 1e3, log=True),
+    ...          "kernel": CategoricalDistribution(["rbf", "poly"])})
+    3
+    """
+    return sum(_width(distribution) for distribution in space.values())
+
+
+def row(params: Mapping[str, Any], space: Space) -> Float64[np.ndarray, " D"] | None:
+    """Parameters as a row of the unit cube; None where one is missing or has no place there.
+
+    Numbers beyond the range lie outside the cube, so that they still teach the model.
+
+    >>> space = {"C": FloatDistribution(1e-3, 1e3, log=True),
+    ...          "kernel": CategoricalDistribution(["rbf", "poly"])}
+    >>> row({"C": 1.0, "kernel": "poly"}, space).round(6).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    found: list[float] = []
+    for name, distribution in space.items():
+        if name not in params:
+            return None
+        try:
+            inside = fitting(params[name], distribution)
+        except DataError:
+            return None
+        if isinstance(distribution, CategoricalDistribution):
+            place = int(distribution.to_internal_repr(inside))
+            found.extend(float(place == i) for i in range(_width(distribution)))
+            continue
+        assert isinstance(distribution, FloatDistribution | IntDistribution)
+        low, high, at = float(distribution.low), float(distribution.high), float(params[name])
+        if distribution.log:
+            if at <= 0:
+                return None
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        found.append((at - low) / (high - low) if high > low else 0.5)
+    return np.clip(np.array(found), -1.0, 2.0)
+
+
+def _width(distribution: BaseDistribution) -> int:
+    return len(distribution.choices) if isinstance(distribution, CategoricalDistribution) else 1
+
+
+def shared(space: Space, sources: Sequence[Earlier]) -> dict[str, BaseDistribution]:
+    """The parameters of a new study that the earlier ones have, too.
+
+    Studies without trials, or with none of the parameters, do not count.
+
+    >>> from optuna.distributions import FloatDistribution
+    >>> space = {name: FloatDistribution(0, 1) for name in ("a", "b")}
+    >>> list(shared(space, [Earlier("first", ({"a": 0.5},), np.zeros(1))]))
+    ['a']
+    """
+    related = [own for one in sources if (own := one.names & set(space))]
+    common = set(space).intersection(*related) if related else set()
+    return {name: space[name] for name in space if name in common}
+
+
+def say_what_is_missing(space: Space, sources: Sequence[Earlier]) -> None:
+    """Warn of parameters and studies that are left out of the model."""
+    for one in sources:
+        lost = sorted(set(space) - one.names)
+        if not one.params:
+            told = "has no completed trials, so it gets no weight. Leave it out."
+        elif len(lost) == len(space):
+            told = "has none of the new study's parameters. Leave it out, or rename its parameters."
+        elif lost:
+            told = (
+                f"does not have {printable(', '.join(lost), 80)}; studies are compared by shared "
+                "parameters only. Add trials that have all, if there are any."
+            )
+        else:
+            continue
+        warnings.warn(f"'{printable(one.name)}' {told}", DataWarning, stacklevel=2)
+
+
+def rows_of(one: Earlier, space: Space) -> tuple[Demonstrations, Int[np.ndarray, " n"]]:
+    """The trials of an earlier study as rows of the unit cube, and where they stand in it."""
+    n = len(one.params)
+    chosen = np.arange(n)
+    if n > _ROWS:
+        rest = np.linspace(_ROWS // 2, n - 1, _ROWS - _ROWS // 2)
+        chosen = np.unique(np.concatenate([chosen[: _ROWS // 2], rest.astype(int)]))
+    found = [row(one.params[j], space) if space else None for j in chosen]
+    places = chosen[[x is not None for x in found]]
+    x = np.array([x for x in found if x is not None]).reshape(len(places), max(columns(space), 1))
+    return Demonstrations(x, one.y[places], one.name), places

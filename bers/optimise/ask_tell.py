@@ -1,0 +1,503 @@
+"""Minimising step by step, for people who own their loop: ask, tell, weights, save, load.
+
+Enters: bounds and past runs; then values of the points that were asked for. Leaves: points to
+evaluate next, weights of the past runs, and a result in scipy's form. The same object drives
+`minimize`, which merely calls the function itself.
+"""
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64
+from numpy.typing import ArrayLike
+from scipy.optimize import OptimizeResult
+
+from bers.algorithm import Reuse, ReuseConfig, after
+from bers.data.demonstrations import Demonstrations
+from bers.deprecated import old_words
+from bers.errors import BersError, ConfigError, DataError, DataWarning, FileError
+from bers.integrity import read_sealed, write_sealed
+from bers.learners.ask_and_tell import AskTell
+from bers.learners.base import Experience, PointLearner
+from bers.learners.differential_evolution import DE
+from bers.model.config import ModelConfig
+from bers.model.neural_linear import Model
+from bers.optimise.inputs import as_sources, box, transform_named, two_streams
+from bers.optimise.old_words import old_settings
+from bers.reuse.points import Guard, PointReuse
+from bers.schedules import schedule_of, schedule_parts
+from bers.text import unique
+from bers.trust.files import plain, stream_of, trust_of, trust_parts
+from bers.trust.ranking import Ranking
+from bers.trust.trust import Trust
+
+_WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
+_FORMAT = "bers-run-2"
+
+
+class Optimizer:
+    """A search that learns from past runs, a step at a time.
+
+    `ask` gives points, `tell` takes their values, in parts and in any order if you like. By
+    default a whole generation is asked for at once; with `DE(updating="immediate")`, one point at
+    a time.
+
+    Parameters
+    ----------
+    bounds
+        Pairs (low, high), one per variable, or scipy's Bounds.
+    sources
+        Past runs: a list, or a mapping by name, of (X, y), `Demonstrations`, files or results.
+    learner
+        `DE(...)`, or an object with `ask` and `tell`.
+    reuse
+        How past runs are used: a `ReuseConfig`.
+    model
+        `ModelConfig`, or a `Model` that was fitted on these past runs before.
+    x0
+        A point to begin with.
+    rng
+        The same one gives the same run.
+    progress
+        Bars while the model is trained: yes, no, or (None) on a terminal only.
+
+    Examples
+    --------
+    >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
+    >>> for _ in range(40):
+    ...     points = optimizer.ask()
+    ...     optimizer.tell(points, np.sum((points - 1) ** 2, axis=1))
+    >>> optimizer.result().x.round(3).tolist()
+    [1.0, 1.0]
+    """
+
+    @old_words(old_settings(DE(updating="deferred"), ReuseConfig()))
+    def __init__(
+        self,
+        bounds: Any,
+        sources: Any = (),
+        *,
+        learner: Any = None,
+        reuse: ReuseConfig | None = None,
+        model: Model | ModelConfig | None = None,
+        x0: ArrayLike | None = None,
+        rng: int | np.integer | np.random.Generator | None = None,
+        progress: bool | None = False,
+    ) -> None:
+        self.learner = as_learner(DE(updating="deferred") if learner is None else learner)
+        self.low, self.high = box(bounds)
+        self.rng, own = two_streams(rng)
+        self.runs = as_sources(sources, self.low, self.high)
+        self.names = unique([run.name for run in self.runs])
+        self.nit = 0
+        self.weight_history: list[np.ndarray] = []
+        self.use_history: list[np.ndarray] = []
+        self.state: Any = None
+        self.reuse: Reuse | None = None
+        self._x: list[np.ndarray] = []
+        self._y: list[np.ndarray] = []
+        self._told: dict[bytes, float] = {}
+        self._begun: Any = None
+        self._first, known = self.learner.first(self.rng, self.low, self.high, x0)
+        if known is not None:
+            fine = np.isfinite(known)  # agents that lost a contest of islands are infinite copies
+            self.tell(self._first[fine], known[fine])
+        self._states = self._rng_states(own)
+        if self._usable():
+            self.reuse = past_points(
+                own, self.runs, reuse or ReuseConfig(), model, self.low, self.high, progress
+            )
+            self._states = self._rng_states(own)
+
+    # asking and telling
+
+    def ask(self) -> Float64[np.ndarray, "k D"]:
+        """Points whose values are wanted next; the same ones until they are told.
+
+        Returns
+        -------
+        Array
+            One row per point. None are wanted, shape (0, D), once the search finds no point that
+            is new.
+
+        Examples
+        --------
+        >>> Optimizer([(-5, 5)] * 2, rng=0).ask().shape
+        (32, 2)
+        """
+        missing: list[np.ndarray] = []
+
+        def look(points: np.ndarray) -> np.ndarray:
+            values = [self._told.get(point.tobytes()) for point in points]
+            missing.extend(p for p, v in zip(points, values, strict=True) if v is None)
+            known = values.index(None) if None in values else len(values)
+            return np.array(values[:known], np.float64)
+
+        for _ in range(_WITHOUT_NEWS):
+            if not self.advance(look):
+                break
+        # two agents may want the same point
+        new = list({point.tobytes(): point for point in missing}.values())
+        return np.array(new).reshape(len(new), len(self.low))
+
+    def tell(self, x: ArrayLike, y: ArrayLike) -> None:
+        """Take in values of points.
+
+        Points that were not asked for are taken as known, and used if they come up.
+
+        Parameters
+        ----------
+        x
+            One point, or rows of points.
+        y
+            Their values, not finite where an evaluation failed; these count as the worst.
+
+        Examples
+        --------
+        >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
+        >>> points = optimizer.ask()
+        >>> optimizer.tell(points[:3], [1.0, 2.0, 3.0])
+        >>> len(optimizer.ask())
+        29
+        """
+        points = np.atleast_2d(np.asarray(x, np.float64))
+        values = np.atleast_1d(np.asarray(y, np.float64)).ravel()
+        if points.shape != (len(values), len(self.low)):
+            raise DataError(
+                f"tell(x, y) needs points of shape ({len(values)}, {len(self.low)}) for "
+                f"{len(values)} values; got {points.shape}."
+            )
+        worst = np.where(np.isfinite(values), values, np.inf)
+        self._told.update(zip((p.tobytes() for p in points), worst.tolist(), strict=True))
+
+    def advance(self, evaluate: Callable[[np.ndarray], np.ndarray], *, last: bool = False) -> bool:
+        """One iteration, if `evaluate` has values for all of it; else nothing changes.
+
+        Parameters
+        ----------
+        evaluate
+            From rows of points to their values; fewer values than points if no more are known.
+        last
+            Whether an unfinished iteration counts as well.
+
+        Returns
+        -------
+        bool
+            Whether a whole iteration was made.
+
+        Examples
+        --------
+        >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
+        >>> optimizer.advance(lambda points: np.sum(points**2, axis=1)), optimizer.nit
+        (True, 0)
+        """
+        search = self.learner.on(evaluate, self.low, self.high)
+        if self.state is None:
+            f = evaluate(self._first) if len(self._first) else np.zeros(0)
+            if len(f) < len(self._first) and not (last and len(f)):
+                return False
+            self._commit(search.opened(self._first, f), Experience(self._first[: len(f)], f))
+            if len(self._first):
+                return len(f) == len(self._first)
+        if self._begun is None:
+            guide = None if self.reuse is None else self.reuse.guide()
+            self._begun = search.begin(self.rng, self.state, guide)
+        state, seen = search.advance(self._begun)
+        whole = len(seen.y) == self._begun.size
+        if not whole and not (last and len(seen.y)):
+            return False
+        self._commit(state, seen)
+        self.nit += 1
+        return whole
+
+    def _commit(self, state: Any, seen: Experience) -> None:
+        start = self.state is None
+        self.state, self._begun = state, None
+        self._x.append(seen.x)
+        self._y.append(seen.y)
+        if self.reuse is not None:
+            self.reuse = after(self.reuse, seen, start=start)
+            self.weight_history.append(self.reuse.trust.weights)
+            if seen.sources is not None:
+                used = seen.sources[seen.sources >= 0]
+                self.use_history.append(np.bincount(used, minlength=len(self.runs)))
+            self._states = self._rng_states(self.reuse.rng)
+        else:
+            self._states = self._rng_states(None)
+
+    # what is known
+
+    @property
+    def trust(self) -> Trust | None:
+        """Whom the search believes; None without past runs."""
+        return None if self.reuse is None else self.reuse.trust
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The share of each past run now; what is missing to one is "nobody"."""
+        a = np.zeros(len(self.runs)) if self.trust is None else self.trust.weights
+        return dict(zip(self.names, a.tolist(), strict=True))
+
+    @property
+    def best(self) -> float:
+        """The least value so far."""
+        return float(self.state.f.min(initial=np.inf)) if self.state is not None else np.inf
+
+    @property
+    def converged(self) -> bool:
+        """Whether the learner says that going on is of no use."""
+        search = self.learner.on(_nothing, self.low, self.high)
+        return self.state is not None and search.converged(self.state)
+
+    def known_points(self) -> dict[bytes, float]:
+        """Values that were told, by the bytes of their points."""
+        return dict(self._told)
+
+    def ranking(self) -> Ranking | None:
+        """The weights with intervals and what they rest on; None where no model was needed."""
+        if self.trust is None or not self.trust.has_target:
+            return None
+        return self.trust.ranking()
+
+    def result(self, **more: Any) -> OptimizeResult:
+        """What was found so far, in scipy's form.
+
+        Parameters
+        ----------
+        **more
+            Further entries of the result.
+
+        Returns
+        -------
+        OptimizeResult
+            x, fun, nit, nfev, population, population_energies, x_all and fun_all; with past runs,
+            weights, weight_history and sources_used.
+
+        Examples
+        --------
+        >>> Optimizer([(-5, 5)] * 2, rng=0).result().nfev
+        0
+        """
+        x_all = np.concatenate([np.zeros((0, len(self.low))), *self._x])
+        fun_all = np.concatenate([np.zeros(0), *self._y])
+        found: dict[str, Any] = {"x": np.full(len(self.low), np.nan), "fun": np.inf}
+        if self.state is not None and len(self.state.f):
+            x, f = self.state.x, self.state.f
+            top = int(np.argmin(f))
+            found = {"x": x[top].copy(), "fun": float(f[top])}
+            if fun_all.min() < f[top]:  # a learner that does not keep its best
+                best = int(np.argmin(fun_all))
+                found = {"x": x_all[best].copy(), "fun": float(fun_all[best])}
+            found |= {"population": x.copy(), "population_energies": f.copy()}
+        found |= {"nit": self.nit, "nfev": len(fun_all), "x_all": x_all, "fun_all": fun_all}
+        if self.runs:  # scipy cannot print an empty mapping
+            found |= self._of_sources()
+        return OptimizeResult(**found, **more)
+
+    def _of_sources(self) -> dict[str, Any]:
+        N = len(self.runs)
+        used = np.sum(self.use_history, axis=0) if self.use_history else np.zeros(N)
+        return {
+            "weights": self.weights,
+            "weight_history": np.reshape(self.weight_history, (len(self.weight_history), N)),
+            "sources_used": dict(zip(self.names, used.astype(int).tolist(), strict=True)),
+        }
+
+    # keeping it
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run, past runs included; `Optimizer.load` goes on with the same bits.
+
+        A generation that was asked for and not yet told is begun again, with what was told.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Optimizer([(-5, 5)] * 2, rng=0).save(f"{folder}/run.bers")
+        ...     Optimizer.load(f"{folder}/run.bers").ask().shape
+        (32, 2)
+        """
+        if not isinstance(self.learner, DE):
+            raise ConfigError("a run with an optimiser of your own cannot be saved: save that one.")
+        told = list(self._told.items())
+        D, N = len(self.low), len(self.runs)
+        arrays, settings = self.learner.parts(self.state)
+        arrays |= {
+            "low": self.low,
+            "high": self.high,
+            "first": self._first,
+            "x": np.concatenate([np.zeros((0, D)), *self._x]),
+            "y": np.concatenate([np.zeros(0), *self._y]),
+            "told.x": np.array([np.frombuffer(key) for key, _ in told]).reshape(len(told), D),
+            "told.y": np.array([value for _, value in told], np.float64),
+            "weight_history": np.reshape(self.weight_history, (len(self.weight_history), N)),
+            "use_history": np.reshape(self.use_history, (len(self.use_history), N)).astype(
+                np.int64
+            ),
+        }
+        for i, run in enumerate(self.runs):
+            arrays |= {f"run.{i}.x": run.x, f"run.{i}.y": run.y}
+        about: dict[str, Any] = {
+            "learner": settings,
+            "names": [run.name for run in self.runs],
+            "nit": self.nit,
+            "streams": self._states,
+        }
+        if self.reuse is not None:
+            more, about["reuse"] = _reuse_parts(self.reuse)
+            arrays |= more
+        write_sealed(path, _FORMAT, arrays, plain(about))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Optimizer":
+        """A run that `save` wrote; damaged and foreign files are refused.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Optimizer
+            It goes on with the same bits.
+
+        Examples
+        --------
+        >>> Optimizer.load("nowhere.bers")
+        Traceback (most recent call last):
+        bers.errors.FileError: there is no run file nowhere.bers. Check the path.
+        """
+        arrays, about = read_sealed(path, _FORMAT, "a BERS run")
+        optimizer = cls.__new__(cls)
+        try:
+            optimizer._fill(arrays, about)
+        except BersError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            said = f"{path} is damaged or not a BERS run: {error}. Save it again."
+            raise FileError(said) from error
+        return optimizer
+
+    def _fill(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        self.learner, self.state = DE.of_parts(arrays, about["learner"])
+        self.low, self.high, self._first = arrays["low"], arrays["high"], arrays["first"]
+        self.runs = [
+            Demonstrations(arrays[f"run.{i}.x"], arrays[f"run.{i}.y"], name)
+            for i, name in enumerate(about["names"])
+        ]
+        self.names = unique(about["names"])
+        self.nit, self._begun = about["nit"], None
+        self._x, self._y = [arrays["x"]], [arrays["y"]]
+        self.weight_history = list(arrays["weight_history"])
+        self.use_history = list(arrays["use_history"])
+        self._told = {}
+        streams = [stream_of(state) for state in about["streams"]]
+        self.rng, self._states, self.reuse = streams[0], about["streams"], None
+        if "reuse" in about:
+            self.reuse = _reuse_of(arrays, about["reuse"], self.runs, streams[1])
+        self.tell(arrays["told.x"], arrays["told.y"])
+
+    def _rng_states(self, own: np.random.Generator | None) -> list[Any]:
+        """Where both streams stand between two generations: what a saved run goes on from."""
+        streams = [self.rng] if own is None else [self.rng, own]
+        return [stream.bit_generator.state for stream in streams]  # made anew at each call
+
+    def _usable(self) -> bool:
+        if self.runs and all(run.n == 0 for run in self.runs):
+            warnings.warn(
+                "no past run has any points, so this is a search without any.",
+                DataWarning,
+                stacklevel=4,
+            )
+            return False
+        return bool(self.runs)
+
+
+def as_learner(learner: Any) -> PointLearner:
+    """A learner of points from what a user wrote: one of ours, or an object with ask and tell.
+
+    >>> as_learner(DE()) == DE()
+    True
+    """
+    ours = callable(getattr(learner, "first", None)) and callable(getattr(learner, "on", None))
+    return learner if ours else AskTell(learner)
+
+
+def past_points(
+    rng: np.random.Generator,
+    runs: list[Demonstrations],
+    config: ReuseConfig,
+    model: Model | ModelConfig | None,
+    low: np.ndarray,
+    high: np.ndarray,
+    progress: bool | None,
+) -> Reuse:
+    """What Algorithm 1 carries along, for a search over a box with past runs."""
+    trust = Trust(
+        runs,
+        rule=config.rule,
+        model=model,
+        batches=config.batches,
+        subset=config.subset,
+        transform=transform_named(config.transform),
+        predicts=config.pick == "predicted",
+        rng=rng,
+        progress=progress,
+    )
+    points = PointReuse.of(
+        [(run.x, run.y) for run in trust.sources],  # pyright: ignore[reportAttributeAccessIssue]
+        elites=config.elites,
+        how=config.guard,
+        pick=config.pick,
+        low=low,
+        high=high,
+    )
+    return Reuse(trust, points, config.schedule, rng)
+
+
+def _reuse_parts(reuse: Reuse) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    arrays, trust = trust_parts(reuse.trust)
+    offer: PointReuse = reuse.offer
+    arrays |= {"guard.paid": offer.guard.paid, "guard.failed": offer.guard.failed}
+    for i, (points, values) in enumerate(zip(offer.points, offer.values, strict=True)):
+        arrays |= {f"points.{i}": points, f"values.{i}": values}
+    return arrays, {
+        "trust": trust,
+        "schedule": schedule_parts(reuse.schedule),
+        "how": offer.how,
+        "pick": offer.pick,
+        "elites": offer.elites,
+        "m": reuse.m,
+    }
+
+
+def _reuse_of(
+    arrays: dict[str, np.ndarray],
+    about: dict[str, Any],
+    runs: list[Demonstrations],
+    rng: np.random.Generator,
+) -> Reuse:
+    trust, places = trust_of(arrays, about["trust"], runs, rng), range(len(runs))
+    points = PointReuse(
+        points=tuple(arrays[f"points.{i}"] for i in places),
+        values=tuple(arrays[f"values.{i}"] for i in places),
+        guard=Guard(arrays["guard.paid"], arrays["guard.failed"]),
+        how=about["how"],
+        pick=about["pick"],
+        elites=about["elites"],
+    )
+    return Reuse(trust, points, schedule_of(about["schedule"]), rng, about["m"])
+
+
+def _nothing(points: np.ndarray) -> np.ndarray:
+    return np.zeros(0)

@@ -1,0 +1,165 @@
+"""A `Trust` on disk, and in parts for files that hold more than it.
+
+Enters: a `Trust`. Leaves: arrays and settings for a sealed file, and the same `Trust` from them and
+from the sources, whose own rows are not in the file. It goes on with the same bits.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from bers.data.source import Source
+from bers.data.transforms import from_dict
+from bers.errors import BersError, ConfigError, FileError
+from bers.integrity import read_sealed, write_sealed
+from bers.model.config import ModelConfig
+from bers.model.model_files import model_of, model_parts
+from bers.parallel import Map
+from bers.trust.rules import Past, rule_named
+from bers.trust.trust import Trust
+
+_FORMAT = "bers-trust-1"
+_STREAMS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
+_MODEL, _TRUST = "model.", "trust."
+
+
+def save_trust(trust: Trust, path: str | os.PathLike[str]) -> None:
+    """Write a `Trust` to a file of its own."""
+    arrays, about = trust_parts(trust)
+    rng = trust._rng
+    stream = int(rng) if isinstance(rng, int | np.integer) else plain(rng.bit_generator.state)
+    digests = [_digest(source) for source in trust.sources]
+    write_sealed(path, _FORMAT, arrays, {**about, "stream": stream, "digests": digests})
+
+
+def load_trust(
+    path: str | os.PathLike[str], sources: Sequence[Source], *, workers: int | Map | None = None
+) -> Trust:
+    """Read it again."""
+    arrays, about = read_sealed(path, _FORMAT, "a BERS trust")
+    try:
+        stream = about["stream"]
+        rng = stream if isinstance(stream, int) else stream_of(stream)
+        trust = trust_of(arrays, about, sources, rng, workers=workers)
+        if about["digests"] != [_digest(source) for source in trust.sources]:
+            raise FileError(f"{path} was saved with other sources. Give those of then, in order.")
+        return trust
+    except BersError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        raise FileError(
+            f"{path} is damaged or not a BERS trust: {error}. Save it again."
+        ) from error
+
+
+def trust_parts(trust: Trust) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Arrays and settings; neither the sources nor the stream of random numbers."""
+    settings = trust._settings
+    name = settings.rule.name
+    try:
+        known = rule_named(name)
+    except ConfigError:
+        known = None
+    if known is None or known.needs != settings.rule.needs:
+        raise ConfigError(
+            f"a rule of your own ({name}) cannot be saved; use one of bers.rules.RULES."
+        )
+    if trust._whole_target is not None and not len(trust.y) and trust.target.n:
+        raise ConfigError(
+            "rows of the target that are on disk cannot be saved along. Load them into memory "
+            "first: bers.load(..., stream=False)."
+        )
+    about: dict[str, Any] = {
+        "rule": name,
+        "config": None if settings.config is None else settings.config.to_dict(),
+        "batches": settings.batches,
+        "subset": settings.subset,
+        "transform": None if settings.transform is None else settings.transform.to_dict(),
+        "keep": settings.keep,
+        "remember": settings.remember,
+        "joint": settings.joint,
+        "modelled": settings.modelled,
+    }
+    own = {
+        "a": trust.weights,
+        "x": trust.x,
+        "y": trust.y,
+        "pulls": trust.past.pulls,
+        "gains": trust.past.gains,
+        "last": trust.past.a,
+    }
+    arrays = {_TRUST + name: array for name, array in own.items()}
+    if trust.model is not None:
+        parts, about["model"] = model_parts(trust.model)
+        arrays |= {_MODEL + name: array for name, array in parts.items()}
+    return arrays, plain(about)
+
+
+def trust_of(
+    arrays: dict[str, np.ndarray],
+    about: dict[str, Any],
+    sources: Sequence[Source],
+    rng: int | np.random.Generator,
+    *,
+    workers: int | Map | None = None,
+) -> Trust:
+    """The same from its parts, and the sources it was made with."""
+    model = None
+    if "model" in about:
+        inner = {k.removeprefix(_MODEL): v for k, v in arrays.items() if k.startswith(_MODEL)}
+        model = model_of(inner, about["model"])
+    config = None if about["config"] is None else ModelConfig(**about["config"])
+    keep = about["keep"]
+    start = Trust(
+        sources,
+        rule=about["rule"],
+        model=model or config,
+        batches=about["batches"],
+        subset=about["subset"],
+        transform=None if about["transform"] is None else from_dict(about["transform"]),
+        keep=None if keep is None else (float(keep[0]), float(keep[1])),
+        remember=about["remember"],
+        predicts=about["modelled"],
+        joint=True,  # nothing is to be trained now
+        workers=workers,
+        rng=rng,
+        progress=False,
+    )
+    own = {k.removeprefix(_TRUST): v for k, v in arrays.items() if k.startswith(_TRUST)}
+    past = Past(own["pulls"], own["gains"], own["last"])
+    return start._resumed(own["x"], own["y"], own["a"], past, joint=about["joint"])
+
+
+def plain(state: Any) -> Any:
+    """Settings or a generator's state as JSON; NumPy's numbers and arrays become plain ones.
+
+    >>> plain({"a": (np.float64(1.5), np.arange(2))})
+    {'a': [1.5, [0, 1]]}
+    """
+    if isinstance(state, dict):
+        return {key: plain(value) for key, value in state.items()}
+    if isinstance(state, list | tuple):
+        return [plain(value) for value in state]
+    return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
+
+
+def stream_of(state: dict[str, Any]) -> np.random.Generator:
+    """A generator that goes on where another one stood.
+
+    >>> one = np.random.default_rng(0)
+    >>> other = stream_of(one.bit_generator.state)
+    >>> bool(one.random() == other.random())
+    True
+    """
+    name = state["bit_generator"]
+    if name not in _STREAMS:
+        raise FileError(f"a saved run cannot have a generator named {name!r}.")
+    bits = getattr(np.random, name)()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _digest(source: Source) -> str | None:
+    return getattr(source, "digest", None)

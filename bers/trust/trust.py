@@ -1,0 +1,720 @@
+"""Whom to believe: `Trust`, the one object that everybody uses.
+
+Enters: sources, then rows of the target, as they come in. Leaves: weights, the target's head, a
+ranking. This is the only place where a model is refined, beliefs are formed and weights are chosen;
+`rank`, `minimize`, the integrations and the studies are its clients.
+
+    sources ─ fit ─> Trust ── observe(x, y) ──> Trust ── observe(x, y) ──> ...
+
+A `Trust` never changes: `observe` gives back the next one. With a whole number as `rng` it is a
+pure function of what went in; a generator is shared with whoever handed it over.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float64
+from numpy.typing import ArrayLike
+
+from bers.data.checks import usable, whole
+from bers.data.demonstrations import Demonstrations
+from bers.data.source import Source
+from bers.data.transforms import Transform
+from bers.errors import ConfigError, DataError
+from bers.model.config import ModelConfig
+from bers.model.neural_linear import Model, fit, refine
+from bers.model.nig import StudentT
+from bers.model.scaling import Memory
+from bers.parallel import Map, map_of
+from bers.text import unique
+from bers.trust.beliefs import Beliefs, Counts, beliefs
+from bers.trust.ranking import Ranking, ranking_of, undetermined
+from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
+
+Rng = int | np.integer | np.random.Generator
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What stays the same from one `observe` to the next."""
+
+    rule: Rule
+    config: ModelConfig | None
+    batches: int
+    subset: int | None
+    transform: Transform | None
+    keep: tuple[float, float] | None
+    remember: int | None
+    joint: bool
+    modelled: bool
+    """Whether there is a model, or will be."""
+    workers: Map | None
+    progress: bool | None
+    memory: Memory
+
+    def refined(
+        self, model: Model | None, every: Sequence[Source], rng: Rng, subset: int | None
+    ) -> Model:
+        """One head for each of `every`, by the model so far, or by a first one."""
+        how = {"workers": self.workers, "memory": self.memory, "progress": self.progress}
+        if model is None:
+            return fit(every, config=self.config, rng=rng, **how)
+        return refine(model, every, batches=self.batches, subset=subset, rng=rng, **how)
+
+    def believed(self, model: Model, target: Source, head: int = -1) -> Beliefs:
+        """What the heads say about the target's rows."""
+        return beliefs(
+            model,
+            target,
+            head=head,
+            subset=self.subset,
+            workers=self.workers,
+            memory=self.memory,
+        )
+
+
+class Trust:
+    """How far each of several sources is to be believed, given what was seen of a target.
+
+    Parameters
+    ----------
+    sources
+        What the demonstrators did: `Demonstrations`, `Shards`, or whatever `bers.load` gives.
+    rule
+        How to weigh: a name of `bers.rules.RULES`, or a `bers.rules.Rule`.
+    model
+        `ModelConfig` for the model that is trained here, or a `Model` that was fitted on these
+        sources before.
+    batches
+        Mini-batches of training at each `observe`; 0 leaves the encoder as it is.
+    subset
+        Rows per source that refresh its head at each `observe`; None: all.
+    transform
+        Of the labels of every source and of the target, one of `bers.transforms`.
+    keep
+        Least and greatest label of the target that the model is shown (the paper's, for control).
+    remember
+        Rows of the target that are kept, the newest; None: all.
+    predicts
+        Whether `predict` and `relabel` will be asked for. If not, and if the rule looks at no
+        posterior, there is no model.
+    joint
+        Train the encoder when the first rows of the target are there, on them too, and not before.
+    workers
+        Who works on the parts of sources on disk: a number of processes, or a map.
+    rng
+        The same whole number gives the same bits.
+    progress
+        Bars: yes, no, or (None) on a terminal only.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    >>> runs = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, x[:, 1], "bob")]
+    >>> config = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
+    >>> before = Trust(runs, model=config)
+    >>> before.weights.tolist()
+    [0.5, 0.5]
+    >>> after = before.observe(x[:60], 3 * x[:60, 1] + 5)
+    >>> bool(after.weights[1] > 0.9), after.predict([[0.0, 0.5]]).mean.round(1).tolist()
+    (True, [6.5])
+    >>> after.ranking().best, before.weights.tolist()
+    ('bob', [0.5, 0.5])
+    """
+
+    sources: tuple[Source, ...]
+    """As the model sees them: transformed, if a transform was given."""
+    model: Model | None
+    """One head for each source and, once something was seen, for the target, last."""
+    weights: Float64[np.ndarray, " N"]
+    """Of the sources, 0 or above; what their sum lacks to one is "nobody"."""
+    x: Float64[np.ndarray, "n D"]
+    y: Float64[np.ndarray, " n"]
+    """What was seen of the target, in its own units."""
+
+    def __init__(
+        self,
+        sources: Sequence[Source],
+        *,
+        rule: str | Rule = "odds",
+        model: Model | ModelConfig | None = None,
+        batches: int = 1,
+        subset: int | None = None,
+        transform: Transform | None = None,
+        keep: tuple[float, float] | None = None,
+        remember: int | None = None,
+        predicts: bool = True,
+        joint: bool = False,
+        workers: int | Map | None = None,
+        rng: Rng = 0,
+        progress: bool | None = None,
+    ) -> None:
+        _check_sources(sources)
+        if remember is not None:
+            whole(remember, "Trust(remember=...)")
+        found = rule_named(rule)
+        fitted = model if isinstance(model, Model) else None
+        settings = _Settings(
+            rule=found,
+            config=None if isinstance(model, Model) else model,
+            batches=batches,
+            subset=subset,
+            transform=transform,
+            keep=keep,
+            remember=remember,
+            joint=joint,
+            modelled=_modelled(found, predicts, sources),
+            workers=map_of(workers),
+            progress=progress,
+            memory=Memory(),
+        )
+        mapped = tuple(mapped_by(source, transform) for source in sources)
+        if not settings.modelled:
+            fitted = None
+        elif fitted is None and not joint:
+            fitted = settings.refined(None, mapped, rng, None)
+        some = np.array([source.n > 0 for source in mapped])
+        self._fill(
+            sources=mapped,
+            model=fitted,
+            weights=some / some.sum() if some.any() else np.full(len(some), 1 / len(some)),
+            x=np.zeros((0, mapped[0].dim)),
+            y=np.zeros(0),
+            past=Past.none(len(mapped)),
+            _settings=settings,
+            _rng=rng,
+            _whole_target=None,
+            _known=None,
+        )
+
+    def _fill(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Trust never changes; observe(...) gives the next one ({name}).")
+
+    def _next(self, **changes: Any) -> "Trust":
+        other = object.__new__(Trust)
+        lost = {"target"} if changes.keys() & {"x", "y"} else set()  # found again when asked for
+        kept = {name: value for name, value in self.__dict__.items() if name not in lost}
+        other._fill(**kept | changes)
+        return other
+
+    # what is seen
+
+    def observe(
+        self, x: ArrayLike | Source, y: ArrayLike | None = None, *, gain: float | None = None
+    ) -> "Trust":
+        """The next `Trust`, which has seen more of the target.
+
+        Parameters
+        ----------
+        x
+            Rows of inputs; or, alone, a source of rows with their labels.
+        y
+            Their labels, in the target's own units; not a number where one failed.
+        gain
+            How much better the learner's best became since the last `observe`, for rules that
+            learn by trying; 0 or above.
+
+        Returns
+        -------
+        Trust
+            With new weights, and a head for the target. This one stays as it is.
+
+        Examples
+        --------
+        >>> run = Demonstrations([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0], "run")
+        >>> trust = Trust([run], rule="equal", predicts=False)
+        >>> trust.observe([[0.5]], [0.5]).y.tolist()
+        [0.5]
+        """
+        seen = self._seen(x, y)
+        past = replace(self.past, a=self.weights)
+        if gain is not None and seen.settings.rule.needs == "gains":
+            past = past.charged(self.weights, gain)
+        new = self._next(x=seen.x, y=seen.y, _whole_target=seen.whole, past=past)
+        target = new.target
+        if not target.n or not any(source.n for source in self.sources):
+            return new  # nothing can be compared yet
+        settings, model = self._settings, self.model
+        if settings.modelled:
+            every = [*self.sources, target]
+            model = settings.refined(model, every, self._rng, settings.subset)
+            known: Beliefs | Counts = settings.believed(model, target)
+        else:
+            known = Counts(np.array([source.n for source in self.sources]), target.n)
+        return new._next(model=model, weights=weigh(known, settings.rule, past), _known=known)
+
+    def _resumed(
+        self, x: np.ndarray, y: np.ndarray, a: np.ndarray, past: Past, *, joint: bool
+    ) -> "Trust":
+        """After a file was read: what was seen, and what followed from it."""
+        settings = replace(self._settings, joint=joint)
+        new = self._next(x=x, y=y, weights=a, past=past, _settings=settings)
+        known: Beliefs | Counts | None = None
+        if new.target.n and new.model is not None and new.has_target:
+            known = settings.believed(new.model, new.target)
+        elif new.target.n and not settings.modelled:
+            known = Counts(np.array([source.n for source in self.sources]), new.target.n)
+        return new._next(_known=known)
+
+    def _seen(self, x: Any, y: Any) -> "_Seen":
+        settings = self._settings
+        if y is None:
+            if not isinstance(x, Source):
+                raise DataError("observe(x, y) needs the labels y, or one source with labels.")
+            fresh = not len(self.y) and self._whole_target is None
+            if isinstance(x, Demonstrations):
+                plain = settings.transform is None and settings.keep is None
+                if fresh and plain and settings.remember is None:
+                    return _Seen(settings, x.x, x.y, x)
+                x, y = x.x, (x.y if settings.transform is None else x.original_y)
+            elif fresh and settings.transform is None:
+                return _Seen(settings, np.zeros((0, x.dim)), np.zeros(0), x)
+            else:
+                raise DataError(
+                    "rows on disk can be observed once, first, and as they are. Load them into "
+                    "memory: bers.load(..., stream=False)."
+                )
+        rows = np.asarray(x, np.float64)
+        labels = np.asarray(y, np.float64).ravel()
+        if rows.ndim != 2 or rows.shape != (len(labels), self.sources[0].dim):
+            raise DataError(
+                f"observe(x, y) needs rows of shape ({len(labels)}, {self.sources[0].dim}) for "
+                f"{len(labels)} labels; got {rows.shape}."
+            )
+        x, y = np.concatenate([self.x, rows]), np.concatenate([self.y, labels])
+        if settings.remember is not None and len(y) > settings.remember:
+            x, y = x[-settings.remember :], y[-settings.remember :]
+        return _Seen(settings, x, y, None)
+
+    @cached_property
+    def target(self) -> Source:
+        """What was seen, as the rows of one more head: failed and trimmed ones are left out."""
+        s = self._settings
+        if self._whole_target is not None:
+            return self._whole_target
+        return rows_seen(self.x, self.y, "target", s.transform, s.keep)
+
+    # what is known
+
+    @property
+    def names(self) -> list[str]:
+        """Of the sources, made different where they are equal."""
+        return unique([source.name for source in self.sources])
+
+    @property
+    def nobody(self) -> float:
+        """The weight that no source earned."""
+        return max(0.0, 1.0 - float(self.weights.sum()))
+
+    @property
+    def rule(self) -> Rule:
+        """How weights are chosen."""
+        return self._settings.rule
+
+    @property
+    def rng(self) -> Rng:
+        """What it was made with: a number, or the stream that it shares."""
+        return self._rng
+
+    @property
+    def has_target(self) -> bool:
+        """Whether there is a head for the target already."""
+        return self.model is not None and len(self.model.names) > len(self.sources)
+
+    def weights_by(
+        self, rule: str | Rule, last: Float64[np.ndarray, " N"] | None = None
+    ) -> Float64[np.ndarray, " N"]:
+        """What another rule makes of the same posteriors.
+
+        Parameters
+        ----------
+        rule
+            A name of `bers.rules.RULES`, or a `bers.rules.Rule`.
+        last
+            The weights that this rule gave before, for rules that go on from there.
+
+        Returns
+        -------
+        Array
+            One weight for each source.
+
+        Examples
+        --------
+        >>> run = Demonstrations([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0], "run")
+        >>> config = ModelConfig(hidden=(4,), latent_dim=2, batches=10)
+        >>> trust = Trust([run], model=config).observe([[0.5], [1.5]], [0.5, 1.5])
+        >>> trust.weights_by("equal").tolist()
+        [1.0]
+        """
+        if self._known is None:
+            raise DataError("nothing was observed yet: call observe(x, y) first.")
+        found = without_gains(rule, "weights_by")
+        if found.needs == "posteriors" and isinstance(self._known, Counts):
+            raise ConfigError(f"the rule {found.name!r} needs a model: Trust(predicts=True).")
+        past = Past.none(len(self.sources))
+        return weigh(self._known, found, past if last is None else replace(past, a=last))
+
+    def predict(self, x: ArrayLike) -> StudentT:
+        """What the target is expected to pay at rows of inputs.
+
+        Parameters
+        ----------
+        x
+            Rows of inputs.
+
+        Returns
+        -------
+        StudentT
+            Mean, scale, density and intervals for each row, in the units that the model sees:
+            after the transform, if one was given.
+
+        Examples
+        --------
+        >>> run = Demonstrations([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0], "run")
+        >>> config = ModelConfig(hidden=(4,), latent_dim=2, batches=10, skip=True)
+        >>> trust = Trust([run], model=config).observe([[0.5], [1.5]], [0.5, 1.5])
+        >>> trust.predict([[1.0], [1.2]]).mean.shape
+        (2,)
+        """
+        if self.model is None:
+            raise ConfigError(
+                f"with the rule {self.rule.name!r} there is no model here: Trust(predicts=True)."
+            )
+        if not self.has_target:
+            raise DataError("nothing is known of the target yet: call observe(x, y) first.")
+        return self.model.predict(-1, x)
+
+    def relabel(self, x: ArrayLike, *, pessimism: float = 0.0) -> Float64[np.ndarray, " n"]:
+        """What a source's rows would have earned in the target's task.
+
+        Parameters
+        ----------
+        x
+            Rows of inputs of the source.
+        pessimism
+            Standard deviations to subtract where the head is unsure.
+
+        Returns
+        -------
+        Array
+            One label for each row.
+
+        Examples
+        --------
+        >>> run = Demonstrations([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0], "run")
+        >>> config = ModelConfig(hidden=(4,), latent_dim=2, batches=10, skip=True)
+        >>> trust = Trust([run], model=config).observe([[0.5], [1.5]], [0.5, 1.5])
+        >>> bool(trust.relabel(run.x, pessimism=1.0)[0] < trust.relabel(run.x)[0])
+        True
+        """
+        expected = self.predict(x)
+        return expected.mean - pessimism * expected.scale
+
+    def ranking(self, *, draws: int = 400, level: float = 0.9, rng: Rng | None = None) -> Ranking:
+        """The weights with intervals, what they rest on, and warnings.
+
+        Parameters
+        ----------
+        draws
+            Of the posteriors, for the intervals.
+        level
+            Of the intervals, between 0 and 1.
+        rng
+            For the draws; by default the same rows give the same ranking.
+
+        Returns
+        -------
+        Ranking
+            Prints as a table, also in notebooks.
+
+        Examples
+        --------
+        >>> run = Demonstrations([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0], "run")
+        >>> config = ModelConfig(hidden=(4,), latent_dim=2, batches=10)
+        >>> trust = Trust([run], model=config).observe([[0.5], [1.5]], [0.5, 1.5])
+        >>> trust.ranking().target_rows
+        2
+        """
+        whole(draws, "ranking(draws=...)")
+        if not 0 < level < 1:
+            raise ConfigError(f"level must lie between 0 and 1; got {level}.")
+        if self._known is None:
+            return undetermined(self.sources, self.target, self.rule, level)
+        if self.model is None or isinstance(self._known, Counts):
+            raise ConfigError(
+                f"with the rule {self.rule.name!r} there is no model to rank by: "
+                "Trust(predicts=True)."
+            )
+        return ranking_of(
+            np.random.default_rng(len(self.y) if rng is None else rng),
+            self.model,
+            self._known,
+            self.weights,
+            self.sources,
+            self.target,
+            rule=self.rule,
+            memory=self._settings.memory,
+            draws=draws,
+            level=level,
+        )
+
+    # keeping it
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write what was learned; the sources' own rows are not in the file.
+
+        Parameters
+        ----------
+        path
+            The file to write.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> run = Demonstrations([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0], "run")
+        >>> trust = Trust([run], rule="equal", predicts=False).observe([[0.5]], [0.5])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     trust.save(f"{folder}/t.bers")
+        ...     Trust.load(f"{folder}/t.bers", [run]).y.tolist()
+        [0.5]
+        """
+        from bers.trust.files import save_trust
+
+        save_trust(self, path)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], sources: Sequence[Source], *, workers: Any = None
+    ) -> "Trust":
+        """A `Trust` that `save` wrote, with the sources it was made with.
+
+        Parameters
+        ----------
+        path
+            The file.
+        sources
+            Those of then, in the same order; others are refused.
+        workers
+            Who works on the parts of sources on disk.
+
+        Returns
+        -------
+        Trust
+            It goes on with the same bits.
+        """
+        from bers.trust.files import load_trust
+
+        return load_trust(path, sources, workers=workers)
+
+    def __repr__(self) -> str:
+        shares = ", ".join(
+            f"{name}: {a:.2f}" for name, a in zip(self.names[:6], self.weights[:6], strict=True)
+        )
+        more = f", and {len(self.names) - 6} more" if len(self.names) > 6 else ""
+        return (
+            f"Trust({shares}{more}, nobody: {self.nobody:.2f}; {self.target.n} rows of the target)"
+        )
+
+
+class _Seen(NamedTuple):
+    """All that was seen of the target."""
+
+    settings: _Settings
+    x: np.ndarray
+    y: np.ndarray
+    whole: Source | None
+
+
+@dataclass(frozen=True)
+class JointTrust:
+    """Several targets that are each other's sources, beside sources that all may learn from.
+
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (100, 2))
+    >>> tasks = [Demonstrations(x, x[:, 0], "a"), Demonstrations(x, 2 * x[:, 0], "b")]
+    >>> config = ModelConfig(hidden=(8,), latent_dim=4, batches=50)
+    >>> start = JointTrust.new(2, (), rule="odds", config=config, batches=1, subset=None,
+    ...                        rng=np.random.default_rng(0))
+    >>> [len(a) for a in start.observe(tasks).weights]
+    [1, 1]
+    """
+
+    sources: tuple[Source, ...]
+    """That all may learn from."""
+    weights: tuple[Float64[np.ndarray, " others"], ...]
+    """For each target, over the other targets, then the sources."""
+    pasts: tuple[Past, ...]
+    settings: _Settings
+    rng: np.random.Generator
+    model: Model | None = None
+
+    @classmethod
+    def new(
+        cls,
+        targets: int,
+        sources: Sequence[Source],
+        *,
+        rule: str | Rule,
+        config: ModelConfig,
+        batches: int,
+        subset: int | None,
+        rng: np.random.Generator,
+    ) -> "JointTrust":
+        """Before anything is seen; all weights are equal."""
+        found, others = rule_named(rule), targets - 1 + len(sources)
+        settings = _Settings(
+            rule=found,
+            config=config,
+            batches=batches,
+            subset=subset,
+            transform=None,
+            keep=None,
+            remember=None,
+            joint=True,
+            modelled=found.needs == "posteriors",
+            workers=None,
+            progress=False,
+            memory=Memory(),
+        )
+        equal = tuple(np.full(others, 1 / others) for _ in range(targets))
+        pasts = tuple(Past.none(others) for _ in range(targets))
+        return cls(tuple(sources), equal, pasts, settings, rng)
+
+    def observe(
+        self, targets: Sequence[Source], gains: Sequence[float | None] | None = None
+    ) -> "JointTrust":
+        """All rows of each target so far; and how much better each became, if it was under way."""
+        settings, every = self.settings, [*targets, *self.sources]
+        if not any(one.n for one in every):
+            return self  # nothing is known of any task yet
+        model = self.model
+        if settings.modelled:
+            model = settings.refined(model, every, self.rng, settings.subset)
+        weights, pasts = [], []
+        for k, target in enumerate(targets):
+            a, past = self.weights[k], self.pasts[k]
+            gain = None if gains is None else gains[k]
+            if gain is not None and settings.rule.needs == "gains":
+                past = past.charged(a, gain)
+            known: Beliefs | Counts
+            if model is None:
+                rows = np.array([one.n for i, one in enumerate(every) if i != k])
+                known = Counts(rows, target.n)
+            else:
+                known = settings.believed(model, target, head=k)
+            if known.n and known.known.any():
+                a = weigh(known, settings.rule, past)
+            weights.append(a)
+            pasts.append(replace(past, a=a))
+        return replace(self, weights=tuple(weights), pasts=tuple(pasts), model=model)
+
+
+def rank(
+    sources: Sequence[Source],
+    target: Source,
+    *,
+    rule: str | Rule = "odds",
+    model: Model | ModelConfig | None = None,
+    draws: int = 400,
+    level: float = 0.9,
+    workers: int | Map | None = None,
+    rng: Rng = 0,
+    progress: bool | None = None,
+) -> Ranking:
+    """Which of the sources the target should learn from, and how much.
+
+    Parameters
+    ----------
+    sources
+        What the demonstrators did: `Demonstrations`, `Shards`, or whatever `bers.load` gives.
+    target
+        Some rows of the new task.
+    rule
+        How to weigh: a name of `bers.rules.RULES`, or a `bers.rules.Rule`.
+    model
+        `ModelConfig`; or a `Model` fitted on the sources before, which saves time: it is refined
+        with the target.
+    draws
+        Of the posteriors, for the intervals.
+    level
+        Of the intervals, between 0 and 1.
+    workers
+        Who works on the parts of sources on disk: a number of processes, or a map.
+    rng
+        The same one gives the same ranking.
+    progress
+        Bars: yes, no, or (None) on a terminal only.
+
+    Returns
+    -------
+    Ranking
+        Prints as a table, also in notebooks.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
+    >>> runs = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, x[:, 1], "bob")]
+    >>> new = Demonstrations(x[:60], 3 * x[:60, 1] + 5, "new task")
+    >>> config = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
+    >>> ranking = rank(runs, new, model=config)
+    >>> ranking.best, bool(ranking.weights[1] > 0.95)
+    ('bob', True)
+    """
+    whole(draws, "rank(draws=...)")
+    if not 0 < level < 1:
+        raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
+    if not isinstance(sources, Sequence) or not sources:
+        raise DataError("rank(sources, target) needs a list of at least one source.")
+    generator = np.random.default_rng(rng)
+    trust = Trust(
+        sources,
+        rule=without_gains(rule, "rank"),
+        model=model,
+        batches=100,
+        joint=True,
+        workers=workers,
+        rng=generator,
+        progress=progress,
+    )
+    return trust.observe(target).ranking(draws=draws, level=level, rng=generator)
+
+
+def rows_seen(
+    x: Float64[np.ndarray, "n D"],
+    y: Float64[np.ndarray, " n"],
+    name: str,
+    transform: Transform | None,
+    keep: tuple[float, float] | None = None,
+) -> Demonstrations:
+    """What was seen of a task, as the rows of a head; failed evaluations are left out.
+
+    So are labels out of the range `keep`.
+    """
+    fine = usable(y)
+    if keep is not None:
+        fine &= (y >= keep[0]) & (y <= keep[1])
+    return mapped_by(Demonstrations(x[fine], y[fine], name), transform)
+
+
+def mapped_by(source: Any, transform: Transform | None) -> Any:
+    """The source with its labels transformed, if there are any."""
+    return source.transformed(transform) if transform is not None and source.n else source
+
+
+def _modelled(rule: Rule, predicts: bool, sources: Sequence[Source]) -> bool:
+    return (predicts or rule.needs == "posteriors") and any(source.n for source in sources)
+
+
+def _check_sources(sources: Any) -> None:
+    if not isinstance(sources, Sequence) or isinstance(sources, str) or not sources:
+        raise DataError("Trust(sources) needs a list of at least one source.")
+    if len({source.dim for source in sources}) > 1:
+        dims = ", ".join(str(source.dim) for source in sources)
+        raise DataError(f"all sources must have the same inputs; they have {dims}.")
