@@ -23,28 +23,5 @@ Examples
 (array([0.   , 1.386]), array([0., 9.]))
 """
 
-from bers.data.transforms import (
-    Chain,
-    Log1p,
-    LogGap,
-    RankNormal,
-    Sqrt,
-    Standardise,
-    Transform,
-    Trim,
-    from_dict,
-    undo,
-)
-
-__all__ = [
-    "Chain",
-    "Log1p",
-    "LogGap",
-    "RankNormal",
-    "Sqrt",
-    "Standardise",
-    "Transform",
-    "Trim",
-    "from_dict",
-    "undo",
-]
+from bers.data.transforms import *  # noqa: F403
+from bers.data.transforms import __all__  # noqa: F401

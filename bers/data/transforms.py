@@ -19,6 +19,22 @@ from bers.data.checks import finite_number, whole
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.text import printable
 
+__all__ = [
+    "TRANSFORMS",
+    "Chain",
+    "Log1p",
+    "LogGap",
+    "RankNormal",
+    "Sqrt",
+    "Standardise",
+    "Transform",
+    "Trim",
+    "from_dict",
+    "transform_named",
+    "undo",
+]
+"""What users import from `bers.transforms`."""
+
 TINY = 1e-150
 """Labels closer together than this count as all alike: 1 / TINY² would leave the floats."""
 
@@ -706,3 +722,26 @@ def _along(at: np.ndarray, start: np.ndarray, end: np.ndarray) -> np.ndarray:
     below = end[0] + (at - start[0]) / width * height
     above = end[-1] + (at - start[-1]) / width * height
     return np.where(at < start[0], below, np.where(at > start[-1], above, inside))
+
+
+TRANSFORMS: dict[str, Transform | None] = {
+    "auto": LogGap(),
+    "rank": RankNormal(),
+    "log": Log1p(),
+    "paper": Chain(Sqrt(), Log1p()),
+    "none": None,
+}
+"""What a name stands for: "auto" suits any units, "paper" values of 0 and above."""
+
+
+def transform_named(what: str | Transform | None) -> Transform | None:
+    """A transform of labels from what a user wrote.
+
+    >>> transform_named("auto")
+    LogGap(least=None, unit=None)
+    """
+    if not isinstance(what, str):
+        return what
+    if what not in TRANSFORMS:
+        raise ConfigError(f"there is no transform {what!r}. Known: {', '.join(TRANSFORMS)}.")
+    return TRANSFORMS[what]

@@ -17,6 +17,7 @@ from scipy.optimize import OptimizeResult
 
 from bers.algorithm import Reuse, ReuseConfig, after
 from bers.data.demonstrations import Demonstrations
+from bers.data.transforms import transform_named
 from bers.deprecated import old_words
 from bers.errors import BersError, ConfigError, DataError, DataWarning, FileError
 from bers.integrity import read_sealed, write_sealed
@@ -25,7 +26,7 @@ from bers.learners.base import Experience, PointLearner
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
-from bers.optimise.inputs import as_sources, box, transform_named, two_streams
+from bers.optimise.inputs import as_sources, box, two_streams
 from bers.optimise.old_words import old_settings
 from bers.reuse.points import Guard, PointReuse
 from bers.schedules import schedule_of, schedule_parts

@@ -17,7 +17,7 @@ from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
 from bers.data.storage import load
-from bers.data.transforms import Chain, Log1p, LogGap, RankNormal, Sqrt, Transform, undo
+from bers.data.transforms import undo
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.text import printable
 
@@ -44,29 +44,6 @@ def box(bounds: Any) -> tuple[Float64[np.ndarray, " D"], Float64[np.ndarray, " D
             f"bounds must be finite with low <= high; variable {j} has ({low[j]}, {high[j]})."
         )
     return low.copy(), high.copy()
-
-
-TRANSFORMS: dict[str, Transform | None] = {
-    "auto": LogGap(),
-    "rank": RankNormal(),
-    "log": Log1p(),
-    "paper": Chain(Sqrt(), Log1p()),
-    "none": None,
-}
-"""What a name stands for: "auto" suits any units, "paper" values of 0 and above."""
-
-
-def transform_named(what: str | Transform | None) -> Transform | None:
-    """A transform of labels from what a user wrote.
-
-    >>> transform_named("auto")
-    LogGap(least=None, unit=None)
-    """
-    if not isinstance(what, str):
-        return what
-    if what not in TRANSFORMS:
-        raise ConfigError(f"there is no transform {what!r}. Known: {', '.join(TRANSFORMS)}.")
-    return TRANSFORMS[what]
 
 
 def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrations]:

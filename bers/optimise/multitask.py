@@ -16,13 +16,13 @@ from bers import progress as bars
 from bers.algorithm import ReuseConfig
 from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
-from bers.data.transforms import Transform
+from bers.data.transforms import Transform, transform_named
 from bers.deprecated import old_words
 from bers.errors import ConfigError, ObjectiveError
 from bers.learners.base import Experience, Search
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
-from bers.optimise.inputs import as_sources, box, transform_named
+from bers.optimise.inputs import as_sources, box
 from bers.optimise.minimize import at_once
 from bers.optimise.objective import Objective
 from bers.optimise.old_words import old_settings

@@ -8,10 +8,18 @@ import bers
 from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.data.shards import Shards
-from bers.data.transforms import Chain, LogGap, RankNormal, Sqrt, Standardise
+from bers.data.transforms import (
+    TRANSFORMS,
+    Chain,
+    LogGap,
+    RankNormal,
+    Sqrt,
+    Standardise,
+    transform_named,
+)
 from bers.errors import ConfigError, DataError, DataWarning, FileError
 from bers.optimise.ask_tell import Optimizer
-from bers.optimise.inputs import TRANSFORMS, as_sources, transform_named
+from bers.optimise.inputs import as_sources
 from bers.optimise.minimize import minimize
 
 X, Y = past(rows=12)

@@ -22,6 +22,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from bers.algorithm import ReuseConfig
+from bers.data.transforms import transform_named
 from bers.deprecated import old_words
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna.space import (
@@ -35,7 +36,6 @@ from bers.integrations.optuna.space import (
 )
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
-from bers.optimise.inputs import transform_named
 from bers.optimise.old_words import old_settings
 from bers.schedules import Power
 from bers.trust.rules import without_gains
