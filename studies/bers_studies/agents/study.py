@@ -74,7 +74,7 @@ def learn(
     if rule is not None:
         reuse["replay_buffer_class"] = BersReplayBuffer
         reuse["replay_buffer_kwargs"] = {"sources": sources}
-        trust = BersCallback(inputs=task.inputs, rule=rule, config=config.model)
+        trust = BersCallback(inputs=task.inputs, rule=rule, model=config.model)
     env = task.make()
     if task.noise:
         wide = np.full(env.action_space.shape or (), task.noise)
