@@ -61,3 +61,18 @@ def old_words(translate: Callable[[dict[str, Any]], tuple[dict[str, Any], dict[s
         return call  # pyright: ignore[reportReturnType]
 
     return decorate
+
+
+def old_config(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """`config=` is `model=` now; a model that is given beside it counts.
+
+    >>> old_config({"config": 1, "rng": 0})
+    ({'rng': 0, 'model': 1}, {'config': 'model='})
+    """
+    if words.get("config") is None:
+        return {name: value for name, value in words.items() if name != "config"}, {}
+    words = dict(words)
+    config = words.pop("config")
+    if words.get("model") is None:
+        words["model"] = config
+    return words, {"config": "model="}

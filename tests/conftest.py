@@ -6,11 +6,11 @@ import secrets
 from jaxtyping import install_import_hook
 
 _WITH_SHAPES = {
-    "model": "calibration encoder early_stopping evidence neural_linear nig posteriors scaling "
-    "student training",
+    "model": "calibration encoder neural_linear nig posteriors scaling "
+    "training",
     "trust": "beliefs objective odds rules ranking",
-    "reuse": "guard guide",
-    "learners": "base islands differential_evolution",
+    "reuse": "points transitions",
+    "learners": "base ask_and_tell differential_evolution",
 }
 install_import_hook(
     [f"bers.{room}.{name}" for room, names in _WITH_SHAPES.items() for name in names.split()],

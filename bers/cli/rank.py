@@ -53,7 +53,6 @@ def rank(
 ) -> None:
     """Say whom a new task should learn from, how much, and how sure that is."""
     from bers.files import write_atomically
-    from bers.integrations.robomimic import robomimic_weights
     from bers.model.config import ModelConfig
     from bers.parallel import pool
     from bers.trust import render as show
@@ -91,6 +90,8 @@ def rank(
         ranking.plot(str(plot))
     pages = [(html, lambda: show.as_page(values))] if html is not None else []
     if export is not None:
+        from bers.integrations.robomimic import robomimic_weights
+
         pages.append((export_to, lambda: robomimic_weights(ranking, source)))
     for path, text in pages:
         with write_atomically(path) as temporary:

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,9 +29,11 @@ from bers.data.checks import (
 )
 from bers.data.sampling import draw_batches, held_out, row_numbers
 from bers.data.transforms import KINDS, Transform, fit_and_apply, undo
-from bers.data.transitions import STEP, Inputs, transition_fields
 from bers.integrity import array_digest, digest
 from bers.text import printable
+
+if TYPE_CHECKING:
+    from bers.data.transitions import Inputs
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,7 +139,7 @@ class Demonstrations:
         truncated: Any,
         *,
         name: str,
-        inputs: Inputs | None = None,
+        inputs: "Inputs | None" = None,
         n_actions: int | None = None,
         drop_nonfinite: bool = False,
         origin: str = "",
@@ -183,6 +185,8 @@ class Demonstrations:
         [[0.0, 0.0, 1.0, 0.1], [0.1, 1.0, 0.0, 0.2]]
         """
         given = (observation, action, reward, next_observation, terminated, truncated)
+        from bers.data.transitions import STEP, transition_fields
+
         steps = dict(zip(STEP, given, strict=True))
         values = {"name": name, **transition_fields(steps, inputs, n_actions, origin)}
         return _trusted(**_checked_fields(values, drop_nonfinite=drop_nonfinite, origin=origin))

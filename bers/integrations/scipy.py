@@ -29,11 +29,13 @@ from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.inputs import box
-from bers.optimise.old_words import OLD_WORDS, old_settings
+from bers.optimise.old_words import old_settings
 from bers.reuse.points import Drawn
 from bers.trust.ranking import Ranking
 
 _NEAR, _ROUNDING = 1e-9, 1e-14  # of a variable's range and size: the same point for scipy and us
+_OLD = old_settings(DE(), ReuseConfig())
+_SCIPYS = {"mutation", "recombination", "tol", "atol", "init", "updating", "population_size"}
 
 
 @dataclass
@@ -103,7 +105,7 @@ class Reuse:
     ([0.3, 0.3, 0.3], ['first'], 11)
     """
 
-    @old_words(old_settings(DE(), ReuseConfig()))
+    @old_words(_OLD)
     def __init__(
         self,
         fun: Callable[..., Any],
@@ -299,6 +301,17 @@ class Reuse:
         past.weight_history.append(past.reuse.trust.weights)
 
 
+def _but_scipys(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Our words of the version before as those of now; what scipy has a word for stays.
+
+    >>> _but_scipys({"elites": 4, "mutation": 0.8})[1]
+    {'elites': 'reuse=ReuseConfig(elites=4)'}
+    """
+    found, said = _OLD({name: words[name] for name in words if name not in _SCIPYS})
+    return found | {name: words[name] for name in words if name in _SCIPYS}, said
+
+
+@old_words(_but_scipys)
 def differential_evolution(
     func: Callable[..., Any],
     bounds: Any,
@@ -334,11 +347,12 @@ def differential_evolution(
         )
     stream = np.random.default_rng(rng)
     own = stream.spawn(1)[0]  # draws nothing, so the first population is scipy's own
-    own_words = {"mutation", "recombination"} & settings.keys()  # scipy's, and our learner's
-    if own_words:
-        settings["learner"] = DE(**{name: settings.pop(name) for name in own_words})
-    words = {*inspect.signature(Reuse).parameters, *OLD_WORDS}
-    names = (words - {"tol", "atol", "init", "updating"}) & settings.keys()
+    both = {"mutation", "recombination"} & settings.keys()  # scipy's words, and our learner's
+    if both and settings.get("learner") is not None:
+        raise ConfigError(f"{min(both)}= is part of learner=DE(...) here. Set it in one place.")
+    if both:
+        settings["learner"] = DE(**{name: settings.pop(name) for name in both})
+    names = inspect.signature(Reuse).parameters.keys() & settings.keys()
     ours = {name: settings.pop(name) for name in names}
     reuse = Reuse(func, bounds, sources, rng=own, integrality=integrality, **ours)
     settings.update(strategy=reuse.strategy, callback=reuse.callback, rng=stream)

@@ -1,8 +1,9 @@
 """Any object with `ask` and `tell` as a learner of points.
 
 Enters: somebody else's optimiser. Leaves: a learner for `minimize(learner=...)`. Points of past
-runs are put in place of some that it asked for, each once, and it is told their values as if it had
-asked for them.
+runs are put in place of some that it asked for, and it is told their values as if it had asked for
+them. With the guard "trial" each is put there once, to be tried; with the others, whenever it is
+drawn.
 """
 
 from dataclasses import dataclass
@@ -82,7 +83,7 @@ class _Asked:
     x: Float64[np.ndarray, "k D"]
     drawn: Drawn | None
     new: np.ndarray
-    """Where a point of a source stands that was not tried before."""
+    """Where a point of a source stands."""
 
     @property
     def size(self) -> int:
@@ -101,15 +102,12 @@ class _Asking:
         return _Told(x, f)
 
     def begin(self, rng: np.random.Generator, state: _Told, guide: PointGuide | None) -> _Asked:
-        x = np.atleast_2d(np.array(self.optimizer.ask(), np.float64))
-        if x.ndim != 2 or x.shape[1] != len(self.low) or not np.isfinite(x).all():
-            raise ConfigError(
-                f"ask() must give rows of {len(self.low)} finite numbers; got shape {x.shape}."
-            )
-        x, new, drawn = np.clip(x, self.low, self.high), np.zeros(len(x), bool), None
+        x = np.clip(_asked(self.optimizer.ask(), len(self.low)), self.low, self.high)
+        new, drawn = np.zeros(len(x), bool), None
         if guide is not None:
             drawn = guide.draw(len(x))
-            new = drawn.reused & np.isnan(drawn.values)
+            # not tried yet; or, for guards that ask for no trial, whatever it is worth
+            new = drawn.reused & (np.isnan(drawn.values) | np.isneginf(drawn.values))
             pairs = np.stack([drawn.sources, drawn.which], axis=1)[new]
             new[np.flatnonzero(new)] = _first_of_each(pairs)
             x = np.where(new[:, None], drawn.points, x)
@@ -138,6 +136,18 @@ class _Asking:
     def converged(self, state: _Told) -> bool:
         stop = getattr(self.optimizer, "should_stop", None)
         return bool(stop()) if callable(stop) and len(state.f) else False
+
+
+def _asked(points: Any, D: int) -> np.ndarray:
+    try:
+        x = np.atleast_2d(np.array(points, np.float64))
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"ask() must give rows of {D} numbers: {error}.") from error
+    if x.ndim != 2 or x.shape[1] != D or not len(x):
+        raise ConfigError(f"ask() must give one or more rows of {D} numbers; got shape {x.shape}.")
+    if not np.isfinite(x).all():
+        raise ConfigError("ask() must give finite numbers; some are not.")
+    return x
 
 
 def _first_of_each(pairs: np.ndarray) -> np.ndarray:

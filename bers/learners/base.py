@@ -53,11 +53,12 @@ class Learner(Protocol[State]):
         ...
 
 
+@runtime_checkable
 class Search(Learner[State], Protocol[State]):
     """A learner of points at work in one box."""
 
-    def opened(self, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " k"]) -> State:
-        """The state after the first points and their values; a state has its points x, f."""
+    def opened(self, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " known"]) -> State:
+        """The state after the first points and their values, perhaps fewer; a state has x and f."""
         ...
 
     def begin(self, rng: np.random.Generator, state: State, guide: Any) -> Any:
@@ -73,6 +74,7 @@ class Search(Learner[State], Protocol[State]):
         ...
 
 
+@runtime_checkable
 class PointLearner(Protocol):
     """Settings of a learner of points: what `minimize(learner=...)` takes."""
 

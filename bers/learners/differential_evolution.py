@@ -175,7 +175,7 @@ class DE:
     """
 
     population: int = 32
-    mutation: float | tuple[float, float] = 0.5
+    mutation: float | tuple[float, float] | list[float] | np.ndarray = 0.5
     recombination: float = 0.7
     updating: Literal["immediate", "deferred"] = "immediate"
     init: Any = "random"
@@ -269,7 +269,7 @@ class DE:
         F = self.mutation
         if isinstance(F, tuple):
             F = float(rng.uniform(*F))
-        return Plan(others, cross, F)
+        return Plan(others, cross, F)  # pyright: ignore[reportArgumentType]
 
     def parts(self, agents: "Population | None") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Settings and population as arrays and plain values, for a file; `init` is not kept."""
@@ -401,7 +401,9 @@ class DifferentialEvolution:
         """
         return self.advance(self.begin(rng, agents, guide))
 
-    def opened(self, x: Float64[np.ndarray, "NP D"], f: Float64[np.ndarray, " NP"]) -> Population:
+    def opened(
+        self, x: Float64[np.ndarray, "NP D"], f: Float64[np.ndarray, " known"]
+    ) -> Population:
         """The first population, evaluated; agents without a value are the worst."""
         return Population(x, np.concatenate([f, np.full(len(x) - len(f), np.inf)]))
 

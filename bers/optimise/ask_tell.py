@@ -31,7 +31,6 @@ from bers.optimise.old_words import old_settings
 from bers.reuse.points import Guard, PointReuse
 from bers.schedules import schedule_of, schedule_parts
 from bers.text import unique
-from bers.trust.files import plain, stream_of, trust_of, trust_parts
 from bers.trust.ranking import Ranking
 from bers.trust.trust import Trust
 
@@ -102,6 +101,7 @@ class Optimizer:
         self._y: list[np.ndarray] = []
         self._told: dict[bytes, float] = {}
         self._begun: Any = None
+        self._least = np.inf
         self._first, known = self.learner.first(self.rng, self.low, self.high, x0)
         if known is not None:
             fine = np.isfinite(known)  # agents that lost a contest of islands are infinite copies
@@ -219,6 +219,7 @@ class Optimizer:
         self.state, self._begun = state, None
         self._x.append(seen.x)
         self._y.append(seen.y)
+        self._least = float(seen.y.min(initial=self._least))
         if self.reuse is not None:
             self.reuse = after(self.reuse, seen, start=start)
             self.weight_history.append(self.reuse.trust.weights)
@@ -245,7 +246,7 @@ class Optimizer:
     @property
     def best(self) -> float:
         """The least value so far."""
-        return float(self.state.f.min(initial=np.inf)) if self.state is not None else np.inf
+        return self._least
 
     @property
     def converged(self) -> bool:
@@ -285,13 +286,13 @@ class Optimizer:
         x_all = np.concatenate([np.zeros((0, len(self.low))), *self._x])
         fun_all = np.concatenate([np.zeros(0), *self._y])
         found: dict[str, Any] = {"x": np.full(len(self.low), np.nan), "fun": np.inf}
-        if self.state is not None and len(self.state.f):
+        if len(fun_all):
             x, f = self.state.x, self.state.f
-            top = int(np.argmin(f))
-            found = {"x": x[top].copy(), "fun": float(f[top])}
-            if fun_all.min() < f[top]:  # a learner that does not keep its best
-                best = int(np.argmin(fun_all))
-                found = {"x": x_all[best].copy(), "fun": float(fun_all[best])}
+            if fun_all.min() < f.min(initial=np.inf) or not len(f):  # it does not keep its best
+                top, at, of = int(np.argmin(fun_all)), x_all, fun_all
+            else:
+                top, at, of = int(np.argmin(f)), x, f
+            found = {"x": at[top].copy(), "fun": float(of[top])}
             found |= {"population": x.copy(), "population_energies": f.copy()}
         found |= {"nit": self.nit, "nfev": len(fun_all), "x_all": x_all, "fun_all": fun_all}
         if self.runs:  # scipy cannot print an empty mapping
@@ -329,6 +330,8 @@ class Optimizer:
         """
         if not isinstance(self.learner, DE):
             raise ConfigError("a run with an optimiser of your own cannot be saved: save that one.")
+        from bers.trust.files import plain
+
         told = list(self._told.items())
         D, N = len(self.low), len(self.runs)
         arrays, settings = self.learner.parts(self.state)
@@ -390,6 +393,8 @@ class Optimizer:
         return optimizer
 
     def _fill(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
+        from bers.trust.files import stream_of
+
         self.learner, self.state = DE.of_parts(arrays, about["learner"])
         self.low, self.high, self._first = arrays["low"], arrays["high"], arrays["first"]
         self.runs = [
@@ -399,6 +404,7 @@ class Optimizer:
         self.names = unique(about["names"])
         self.nit, self._begun = about["nit"], None
         self._x, self._y = [arrays["x"]], [arrays["y"]]
+        self._least = float(arrays["y"].min(initial=np.inf))
         self.weight_history = list(arrays["weight_history"])
         self.use_history = list(arrays["use_history"])
         self._told = {}
@@ -430,6 +436,8 @@ def as_learner(learner: Any) -> PointLearner:
     >>> as_learner(DE()) == DE()
     True
     """
+    if isinstance(learner, type):
+        raise ConfigError(f"learner must be an object, not a class: {learner.__name__}(...).")
     ours = callable(getattr(learner, "first", None)) and callable(getattr(learner, "on", None))
     return learner if ours else AskTell(learner)
 
@@ -467,6 +475,8 @@ def past_points(
 
 
 def _reuse_parts(reuse: Reuse) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    from bers.trust.files import trust_parts
+
     arrays, trust = trust_parts(reuse.trust)
     offer: PointReuse = reuse.offer
     arrays |= {"guard.paid": offer.guard.paid, "guard.failed": offer.guard.failed}
@@ -488,7 +498,7 @@ def _reuse_of(
     runs: list[Demonstrations],
     rng: np.random.Generator,
 ) -> Reuse:
-    trust, places = trust_of(arrays, about["trust"], runs, rng), range(len(runs))
+    trust, places = Trust.of_parts(arrays, about["trust"], runs, rng), range(len(runs))
     points = PointReuse(
         points=tuple(arrays[f"points.{i}"] for i in places),
         values=tuple(arrays[f"values.{i}"] for i in places),

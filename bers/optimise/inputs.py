@@ -16,7 +16,6 @@ from jaxtyping import Float64
 from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
-from bers.data.storage import load
 from bers.data.transforms import undo
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.text import printable
@@ -83,6 +82,8 @@ def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrat
 def _source(one: Any, key: str | int, D: int) -> Demonstrations:
     name = key if isinstance(key, str) else f"run {key}"
     if isinstance(one, str | os.PathLike):
+        from bers.data.storage import load  # the readers of files, which few runs need
+
         found = load(one)
         return _in_own_units(found, name if isinstance(key, str) else found.name)
     if isinstance(one, Demonstrations | Source):

@@ -27,7 +27,7 @@ from bers.optimise.old_words import old_settings
 from bers.parallel import Map
 
 
-@old_words(old_settings(DE(), ReuseConfig()))
+@old_words(old_settings(DE(), ReuseConfig(), disp=True))
 def minimize(
     fun: Callable[..., Any],
     bounds: Any,
@@ -102,7 +102,8 @@ def minimize(
     >>> bool(new.fun < 2.001), new.nfev, list(new.weights)
     (True, 200, ['first'])
     """
-    if isinstance(args, Mapping | list):  # the third place was that of sources
+    none = isinstance(sources, tuple) and not sources
+    if isinstance(args, Mapping | list) and none:  # the third place was that of sources
         warn_old("minimize(fun, bounds, runs)", "minimize(fun, bounds, sources=runs)", stacklevel=4)
         args, sources = (), args
     learner = at_once(DE() if learner is None else learner, vectorized, workers)

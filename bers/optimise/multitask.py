@@ -19,6 +19,7 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Transform, transform_named
 from bers.deprecated import old_words
 from bers.errors import ConfigError, ObjectiveError
+from bers.learners.ask_and_tell import AskTell
 from bers.learners.base import Experience, Search
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
@@ -137,12 +138,17 @@ def minimize_many(
     if len(named) < 2:
         raise ConfigError("minimize_many needs at least two functions; for one, use minimize.")
     learner = at_once(DE() if learner is None else learner, vectorized or workers != 1, 1)
-    if not callable(getattr(learner, "on", None)):
-        raise ConfigError("minimize_many needs a learner of ours, such as bers.DE(); got another.")
+    if isinstance(learner, AskTell) or not callable(getattr(learner, "on", None)):
+        raise ConfigError(
+            "minimize_many needs a learner of ours, such as bers.DE(), one for each function; got "
+            f"{type(learner).__name__}."
+        )
     low, high = box(bounds)
     whole(maxiter, "maxiter", 0)
     model = model or ModelConfig(batches=100)  # there is little to train on before the start
     reuse = reuse or _REUSE
+    if reuse.pick != "best":
+        raise ConfigError('minimize_many hands over what is "best" so far. Leave pick= out.')
     how = transform_named(reuse.transform)
     past_runs = [mapped_by(run, how) for run in as_sources(sources, low, high)]
     streams = np.random.default_rng(rng).spawn(len(named) + 1)

@@ -37,9 +37,9 @@ OLD_WORDS = {*_LEARNER, *_REUSE, "feasible", "config", "progress_bar"}
 
 
 def old_settings(
-    learner: DE, reuse: ReuseConfig
+    learner: DE, reuse: ReuseConfig, *, disp: bool = False
 ) -> Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]:
-    """A translation for functions with these defaults.
+    """A translation for functions with these defaults; `disp`, if they had that word.
 
     >>> new, said = old_settings(DE(), ReuseConfig())({"metric": "shape", "rng": 0})
     >>> new["reuse"].rule, said
@@ -50,28 +50,37 @@ def old_settings(
         words, said = dict(words), {}
         for record, names, start in (("learner", _LEARNER, learner), ("reuse", _REUSE, reuse)):
             found = {old: words.pop(old) for old in names if old in words}
+            told = {old: names[old] for old in found}
             if record == "reuse" and "feasible" in words:
                 found["metric"] = _on(found.get("metric", start.rule), words.pop("feasible"))
+                told["feasible"] = "rule"
             if not found:
                 continue
-            if record in words:
-                old = next(iter(found))
-                raise ConfigError(f"{old}= is part of {record}= now. Set it there.")
+            if words.get(record) is not None:
+                raise ConfigError(f"{next(iter(told))}= is part of {record}= now. Set it there.")
             changes = {names[old]: value for old, value in found.items()}
             words[record] = replace(start, **changes)
-            for old in found:
-                value = f"{type(start).__name__}({names[old]}={found[old]!r})"
-                said[old] = f"{record}={value}"
+            for old, new in told.items():
+                said[old] = f"{record}={type(start).__name__}({new}={_short(changes[new])})"
         for old, new in (("config", "model"), ("progress_bar", "progress")):
             if old in words:
                 value = words.pop(old)
-                words.setdefault(new, value)
+                if words.get(new) is None:
+                    words[new] = value
                 said[old] = f"{new}="
-        if words.pop("disp", False):
-            words["progress"], said["disp"] = "lines", 'progress="lines"'
+        if disp and "disp" in words:
+            if words.pop("disp"):
+                words["progress"] = "lines"
+            said["disp"] = 'progress="lines"'
         return words, said
 
     return translate
+
+
+def _short(value: Any) -> str:
+    """A value as it is written, unless that is long: a population, say."""
+    written = repr(value)
+    return written if len(written) <= 40 and written.isprintable() else "..."
 
 
 def _on(metric: Any, feasible: str | None) -> Any:

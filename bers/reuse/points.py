@@ -8,7 +8,7 @@ trusted, or a source is used only while that pays. [Eq. try_first] [Eq. guard]
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Float64, Int
@@ -124,6 +124,7 @@ class PointGuide:
         return Drawn(sources, which, points, values)
 
 
+@runtime_checkable
 class Expects(Protocol):
     """What a point's worth can be asked of: a `Trust`."""
 

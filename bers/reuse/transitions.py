@@ -9,7 +9,7 @@ it, with the rewards to learn from; slots that are left free are filled from the
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int, Num
@@ -88,6 +88,7 @@ class TransitionConfig:
         return cls(mix="batch", relabel=False)
 
 
+@runtime_checkable
 class Judges(Protocol):
     """What a transition's reward can be asked of: a `Trust`."""
 

@@ -12,49 +12,36 @@ import numpy as np
 
 from bers.data.source import Source
 from bers.data.transforms import from_dict
-from bers.errors import BersError, ConfigError, FileError
+from bers.errors import ConfigError, FileError
 from bers.integrity import read_sealed, write_sealed
 from bers.model.config import ModelConfig
 from bers.model.model_files import model_of, model_parts
-from bers.parallel import Map
-from bers.trust.rules import Past, rule_named
-from bers.trust.trust import Trust
+from bers.trust.rules import rule_named
 
 _FORMAT = "bers-trust-1"
 _STREAMS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
 _MODEL, _TRUST = "model.", "trust."
 
 
-def save_trust(trust: Trust, path: str | os.PathLike[str]) -> None:
+def save_trust(trust: Any, path: str | os.PathLike[str]) -> None:
     """Write a `Trust` to a file of its own."""
     arrays, about = trust_parts(trust)
     rng = trust._rng
     stream = int(rng) if isinstance(rng, int | np.integer) else plain(rng.bit_generator.state)
-    digests = [_digest(source) for source in trust.sources]
+    digests = digests_of(trust.sources)
     write_sealed(path, _FORMAT, arrays, {**about, "stream": stream, "digests": digests})
 
 
-def load_trust(
-    path: str | os.PathLike[str], sources: Sequence[Source], *, workers: int | Map | None = None
-) -> Trust:
-    """Read it again."""
+def read_trust(
+    path: str | os.PathLike[str],
+) -> tuple[dict[str, np.ndarray], dict[str, Any], int | np.random.Generator]:
+    """The parts that `save_trust` wrote, and the stream of random numbers."""
     arrays, about = read_sealed(path, _FORMAT, "a BERS trust")
-    try:
-        stream = about["stream"]
-        rng = stream if isinstance(stream, int) else stream_of(stream)
-        trust = trust_of(arrays, about, sources, rng, workers=workers)
-        if about["digests"] != [_digest(source) for source in trust.sources]:
-            raise FileError(f"{path} was saved with other sources. Give those of then, in order.")
-        return trust
-    except BersError:
-        raise
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise FileError(
-            f"{path} is damaged or not a BERS trust: {error}. Save it again."
-        ) from error
+    stream = about.get("stream", 0)
+    return arrays, about, stream if isinstance(stream, int) else stream_of(stream)
 
 
-def trust_parts(trust: Trust) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+def trust_parts(trust: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Arrays and settings; neither the sources nor the stream of random numbers."""
     settings = trust._settings
     name = settings.rule.name
@@ -97,39 +84,31 @@ def trust_parts(trust: Trust) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     return arrays, plain(about)
 
 
-def trust_of(
-    arrays: dict[str, np.ndarray],
-    about: dict[str, Any],
-    sources: Sequence[Source],
-    rng: int | np.random.Generator,
-    *,
-    workers: int | Map | None = None,
-) -> Trust:
-    """The same from its parts, and the sources it was made with."""
+def trust_settings(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[str, Any]:
+    """What `trust_parts` took apart, as arguments of a `Trust`; nothing is trained anew."""
     model = None
     if "model" in about:
         inner = {k.removeprefix(_MODEL): v for k, v in arrays.items() if k.startswith(_MODEL)}
         model = model_of(inner, about["model"])
     config = None if about["config"] is None else ModelConfig(**about["config"])
-    keep = about["keep"]
-    start = Trust(
-        sources,
-        rule=about["rule"],
-        model=model or config,
-        batches=about["batches"],
-        subset=about["subset"],
-        transform=None if about["transform"] is None else from_dict(about["transform"]),
-        keep=None if keep is None else (float(keep[0]), float(keep[1])),
-        remember=about["remember"],
-        predicts=about["modelled"],
-        joint=True,  # nothing is to be trained now
-        workers=workers,
-        rng=rng,
-        progress=False,
-    )
-    own = {k.removeprefix(_TRUST): v for k, v in arrays.items() if k.startswith(_TRUST)}
-    past = Past(own["pulls"], own["gains"], own["last"])
-    return start._resumed(own["x"], own["y"], own["a"], past, joint=about["joint"])
+    keep, transform = about["keep"], about["transform"]
+    return {
+        "rule": about["rule"],
+        "model": model or config,
+        "batches": about["batches"],
+        "subset": about["subset"],
+        "transform": None if transform is None else from_dict(transform),
+        "keep": None if keep is None else (float(keep[0]), float(keep[1])),
+        "remember": about["remember"],
+        "predicts": about["modelled"],
+        "joint": True,
+        "progress": False,
+    }
+
+
+def seen_and_found(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What a `Trust` had seen, and what followed from it."""
+    return {k.removeprefix(_TRUST): v for k, v in arrays.items() if k.startswith(_TRUST)}
 
 
 def plain(state: Any) -> Any:
@@ -161,5 +140,6 @@ def stream_of(state: dict[str, Any]) -> np.random.Generator:
     return np.random.Generator(bits)
 
 
-def _digest(source: Source) -> str | None:
-    return getattr(source, "digest", None)
+def digests_of(sources: Sequence[Source]) -> list[str | None]:
+    """By which sources are known again; None for those that have no digest."""
+    return [getattr(source, "digest", None) for source in sources]

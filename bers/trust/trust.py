@@ -24,7 +24,8 @@ from bers.data.checks import usable, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
 from bers.data.transforms import Transform
-from bers.errors import ConfigError, DataError
+from bers.deprecated import old_config, old_words
+from bers.errors import BersError, ConfigError, DataError, FileError
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
 from bers.model.nig import StudentT
@@ -510,9 +511,39 @@ class Trust:
         Trust
             It goes on with the same bits.
         """
-        from bers.trust.files import load_trust
+        from bers.trust.files import digests_of, read_trust
 
-        return load_trust(path, sources, workers=workers)
+        arrays, about, rng = read_trust(path)
+        try:
+            trust = cls.of_parts(arrays, about, sources, rng, workers=workers)
+            if about["digests"] != digests_of(trust.sources):
+                raise FileError(
+                    f"{path} was saved with other sources. Give those of then, in order."
+                )
+            return trust
+        except BersError:
+            raise
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+            said = f"{path} is damaged or not a BERS trust: {error}. Save it again."
+            raise FileError(said) from error
+
+    @classmethod
+    def of_parts(
+        cls,
+        arrays: dict[str, np.ndarray],
+        about: dict[str, Any],
+        sources: Sequence[Source],
+        rng: Rng,
+        *,
+        workers: int | Map | None = None,
+    ) -> "Trust":
+        """What `bers.trust.files.trust_parts` took apart, for files that hold more than this."""
+        from bers.trust.files import seen_and_found, trust_settings
+
+        new = cls(sources, rng=rng, workers=workers, **trust_settings(arrays, about))
+        own = seen_and_found(arrays)
+        past = Past(own["pulls"], own["gains"], own["last"])
+        return new._resumed(own["x"], own["y"], own["a"], past, joint=about["joint"])
 
     def __repr__(self) -> str:
         shares = ", ".join(
@@ -616,6 +647,7 @@ class JointTrust:
         return replace(self, weights=tuple(weights), pasts=tuple(pasts), model=model)
 
 
+@old_words(old_config)
 def rank(
     sources: Sequence[Source],
     target: Source,

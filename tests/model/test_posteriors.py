@@ -6,7 +6,7 @@ from bers.errors import DataWarning
 from bers.model import nig
 from bers.model.neural_linear import subset_error
 from bers.model.posteriors import posteriors
-from bers.model.scaling import LabelScale
+from bers.model.scaling import LabelScale, Memory
 
 
 @pytest.fixture
@@ -72,7 +72,12 @@ def test_a_saturated_encoder_warns_and_returns_the_prior(model, sources):
     )
     with pytest.warns(DataWarning, match="6 of 6 features are the same on every row"):
         after = posteriors(
-            stuck, sources, inputs=model.inputs, labels=[LabelScale()] * 3, config=model.config
+            stuck,
+            sources,
+            inputs=model.inputs,
+            labels=[LabelScale()] * 3,
+            config=model.config,
+            memory=Memory(),
         )
     # saturated features equal the bias, so the seven of them share the mean label
     total = after.heads.mu.sum(axis=1)

@@ -30,7 +30,7 @@ def _relabelled(source, scale=1.0, offset=0.0, name=None):
 
 
 def _ranked(sources, target, **settings):
-    return rank(sources, target, **{"config": SMALL, "draws": 100, **settings})
+    return rank(sources, target, **{"model": SMALL, "draws": 100, **settings})
 
 
 @pytest.fixture(scope="module")
@@ -75,11 +75,11 @@ def test_the_source_with_the_same_goal_is_best(ranking):
     assert ranking.best == "bob"
     assert ranking.weights[1] > 0.99
     bob, alice = ranking.sources[1], ranking.sources[0]
-    assert bob.match > 0.95 > 0.3 > abs(alice.match)
+    assert bob.correlation > 0.95 > 0.3 > abs(alice.correlation)
     assert bob.error < 0.3 < alice.error
     assert bob.evidence > alice.evidence
-    assert bob.distance == pytest.approx(np.sqrt(1 - bob.match**2))
-    assert 0.8 < bob.far < 1.2
+    assert bob.distance == pytest.approx(np.sqrt(1 - bob.correlation**2))
+    assert 0.8 < bob.extrapolation < 1.2
     assert bob.explained > 0.9
     assert ranking.explained > 0.9
     assert ranking.mixture_explained > 0.9
@@ -93,8 +93,8 @@ def test_intervals_and_chances_are_consistent(sources, target, rule):
     for one in ranking.sources:
         assert 0 <= one.low <= one.high <= 1 + 1e-12
         assert one.low - 0.2 <= one.weight <= one.high + 0.2
-    chances = [one.best for one in ranking.sources]
-    assert sum(chances) + ranking.nobody_best == pytest.approx(1, abs=1e-9)
+    chances = [one.prob_best for one in ranking.sources]
+    assert sum(chances) + ranking.nobody_prob_best == pytest.approx(1, abs=1e-9)
     assert 0 <= ranking.nobody_low <= ranking.nobody_high <= 1
 
 
@@ -108,13 +108,25 @@ def test_intervals_are_wider_with_fewer_rows(sources, ranking):
     )
 
 
-@pytest.mark.parametrize("rule", ["equal", "ucb", "evidence", "ranking", "gradient", "single:2"])
+@pytest.mark.parametrize("rule", ["equal", "evidence", "ranking", "gradient", "single:2"])
 def test_rules_without_intervals_leave_them_out(sources, target, rule):
     ranking = _sound(_ranked(sources, target, rule=rule))
     assert np.isnan([ranking.sources[0].low, ranking.nobody_high]).all()
     found = json.loads(ranking.to_json())
     assert found["intervals"]["alice"] == [None, None]
     assert " to " not in repr(ranking).splitlines()[2]
+
+
+def test_old_names_still_work_and_say_the_new_ones(sources, target, ranking):
+    with pytest.warns(DeprecationWarning, match="config= is called model= now"):
+        again = rank(sources, target, config=SMALL, draws=100)
+    assert again.to_json() == ranking.to_json()
+    alice = ranking.sources[0]
+    for old, new in (
+        ("best", "prob_best"), ("match", "correlation"), ("far", "extrapolation")
+    ):  # fmt: skip
+        with pytest.warns(DeprecationWarning, match=f"RankedSource.{old} is called {new} now"):
+            assert getattr(alice, old) == getattr(alice, new)
 
 
 def test_the_same_rng_gives_the_same_ranking(sources, target, ranking):

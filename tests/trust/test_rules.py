@@ -9,8 +9,8 @@ from bers.trust.beliefs import Counts
 from bers.trust.rules import (
     RULES,
     Past,
+    Rule,
     by_gradient,
-    is_blind,
     log_predictive,
     rule_named,
     rule_on,
@@ -112,7 +112,12 @@ def test_nobody_where_the_only_source_is_a_flipped_copy(goals):
 
 
 def test_a_blind_rule_weighs_by_counts_as_by_posteriors(goals):
-    assert [rule for rule in NAMES if is_blind(rule)] == ["equal", "ucb", "single:1"]
+    needs = {rule: rule_named(rule).needs for rule in NAMES}
+    assert {rule: need for rule, need in needs.items() if need != "posteriors"} == {
+        "equal": "rows",
+        "ucb": "gains",
+        "single:1": "rows",
+    }
     known = goals(np.ones(6), _weights(), m=[40, 0, 50]).known
     past = Past(np.array([2.0, 0.0, 3.0]), np.array([1.0, 0.0, 9.0]), np.full(3, 1 / 3))
     for rule, expected in (
@@ -131,11 +136,11 @@ def test_counts_of_nothing_give_equal_weights_and_a_warning():
             assert weigh(counts, "ucb").tolist() == [0.5, 0.5]
 
 
-def test_only_rules_that_exist_are_blind_or_not():
+def test_only_rules_that_exist_have_a_name():
     with pytest.raises(ConfigError, match="there is no rule 'blind'"):
-        is_blind("blind")
+        rule_named("blind")
     with pytest.raises(ConfigError, match="there is no rule 'single:x'"):
-        is_blind("single:x")
+        rule_named("single:x")
 
 
 # ---- one by one ----------------------------------------------------------------------------------
@@ -265,5 +270,6 @@ def test_a_feasible_set_is_for_metrics_only():
 
 def test_a_rule_of_ones_own(goals):
     known = goals(np.ones(6), _weights(), m=[10, 10, 0]).known
-    a = weigh(known, lambda known, past: np.array([0.2, 0.3, 0.5]))
+    mine = Rule("mine", lambda known, past: np.array([0.2, 0.3, 0.5]))
+    a = weigh(known, mine)
     assert a.tolist() == [0.2, 0.3, 0.0]

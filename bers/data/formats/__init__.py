@@ -11,6 +11,7 @@ import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -149,9 +150,12 @@ def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:
     >>> format_of("a.csv").name
     'CSV'
     """
-    known = formats()
     if not isinstance(path, (str, os.PathLike)):
         return grouped_format(path)
+    found = _named_after(path)
+    if found is not None:
+        return found
+    known = formats()
     found = next((one for one in known if one.recognises(path)), None)
     if found is not None:
         return found
@@ -178,11 +182,14 @@ def grouped_format(path: AnyPath | Sequence[AnyPath]) -> Format:
     >>> grouped_format("rows.pq").name
     'Parquet'
     """
-    grouped = [one for one in formats() if one.open_groups]
     if not isinstance(path, (str, os.PathLike)):
         files = [Path(each) for each in path]
     else:
         files = list(Path(path).iterdir()) if Path(path).is_dir() else [Path(path)]
+    first = _named_after(files[0]) if files else None
+    if first is not None and first.open_groups:
+        return first
+    grouped = [one for one in formats() if one.open_groups]
     return _by_ending(grouped, files) or grouped[0]
 
 
@@ -210,6 +217,15 @@ def listed_endings(some: Iterable[Format]) -> str:
     '.csv, .npz or .parquet'
     """
     return _either([ending for one in some for ending in one.endings])
+
+
+def _named_after(path: AnyPath) -> Format | None:
+    """The format whose module is called as a file ends: no other need be imported."""
+    name = Path(path).suffix.lower().removeprefix(".")
+    if not name.isidentifier() or not Path(path).is_file() or not find_spec(f"{__name__}.{name}"):
+        return None
+    found = getattr(import_module(f"{__name__}.{name}"), "FORMAT", None)
+    return found if found is not None and f".{name}" in found.endings else None
 
 
 def _by_ending(some: Iterable[Format], files: Iterable[Path]) -> Format | None:

@@ -52,6 +52,7 @@ _BEFORE = 9.0
 has chosen for a new one help more often: 3/4 before any trial, nine times the odds."""
 _REUSE = ReuseConfig(schedule=Power(0.95), pick="predicted")
 _SMALL = ModelConfig(hidden=(64,), latent_dim=8, batches=500, learning_rate=3e-3)
+_OLD = {"metric", "schedule", "elites", "pick", "transform", "config"}
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,19 @@ def believed(a: Float64[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
     """
     total = float(a.sum())
     return a * _BEFORE / (_BEFORE * total + max(0.0, 1.0 - total))
+
+
+def _of_now(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The sampler's words of the version before as those of now.
+
+    >>> _of_now({"seed": 1, "elites": 4})[1]
+    {'elites': 'reuse=ReuseConfig(elites=4)'}
+    """
+    if words.get("schedule", 1.0) is None:  # that was the default
+        words = {name: value for name, value in words.items() if name != "schedule"}
+    ours = {name: words[name] for name in words if name in {*_OLD, "reuse", "model"}}
+    found, said = old_settings(DE(), _REUSE)(ours)
+    return {name: words[name] for name in words if name not in ours} | found, said
 
 
 class BersSampler(BaseSampler):
@@ -129,7 +143,7 @@ class BersSampler(BaseSampler):
     (True, ['first', 'nobody'])
     """
 
-    @old_words(old_settings(DE(), _REUSE))
+    @old_words(_of_now)
     def __init__(
         self,
         sources: Any = (),

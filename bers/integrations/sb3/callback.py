@@ -22,7 +22,7 @@ from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.deprecated import old_words
+from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.imitation import imitation
@@ -48,26 +48,15 @@ from bers.schedules import (
     schedule_of,
     schedule_parts,
 )
-from bers.trust.files import plain, stream_of, trust_of, trust_parts
 from bers.trust.rules import Rule, without_gains
 from bers.trust.trust import Trust
 
-_FORMAT = "bers-sb3-1"
+_FORMAT = "bers-sb3-2"
 _OVER = 1e-3  # a chance that is no longer worth the work
 _FADED = 0.05  # the default chance, when all steps are done
 _CLONE = 3.0
 _MANY_INPUTS = 2000
 _POOR = 0.5
-
-
-def _old_config(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    if words.get("config") is None:
-        return {name: value for name, value in words.items() if name != "config"}, {}
-    words = dict(words)
-    config = words.pop("config")
-    if words.get("model") is None:
-        words["model"] = config
-    return words, {"config": "model="}
 
 
 class BersCallback(BaseCallback):
@@ -117,7 +106,7 @@ class BersCallback(BaseCallback):
     500
     """
 
-    @old_words(_old_config)
+    @old_words(old_config)
     def __init__(
         self,
         *,
@@ -183,6 +172,8 @@ class BersCallback(BaseCallback):
         """
         if self.reuse is None:
             raise ConfigError("there is nothing to save before the learner has begun to learn.")
+        from bers.trust.files import plain, trust_parts
+
         arrays, settings = trust_parts(self.reuse.trust)
         about = {
             "trust": settings,
@@ -283,13 +274,15 @@ class BersCallback(BaseCallback):
     def _resumed(
         self, buffer: BersReplayBuffer, sources: list[Demonstrations]
     ) -> tuple[Trust, Schedule, int]:
+        from bers.trust.files import stream_of
+
         assert self._loaded is not None
         arrays, about = self._loaded
         try:
             if about["digests"] != buffer.sources.digests:
                 raise FileError("the file was saved with other sources. Give those of then.")
             self._seen, self._looked = int(about["seen"]), int(about["looked"])
-            trust = trust_of(arrays, about["trust"], sources, stream_of(about["stream"]))
+            trust = Trust.of_parts(arrays, about["trust"], sources, stream_of(about["stream"]))
             return trust, schedule_of(about["schedule"]), int(about["m"])
         except BersError:
             raise

@@ -17,7 +17,6 @@ from gymnasium import spaces
 from jaxtyping import Float32, Int
 
 from bers.data.demonstrations import Demonstrations
-from bers.data.storage import load
 from bers.data.transitions import STEP
 from bers.errors import ConfigError, DataError, FileError
 from bers.text import unique
@@ -234,7 +233,11 @@ def flat(values: Any, space: spaces.Space) -> Float32[np.ndarray, "n k"]:
 
 
 def _read(item: Any) -> Demonstrations:
-    found = item if isinstance(item, Demonstrations) else load(item)
+    if isinstance(item, Demonstrations):
+        return item
+    from bers.data.storage import load  # the readers of files, where there are any
+
+    found = load(item)
     if not isinstance(found, Demonstrations):
         raise DataError(
             f"{item} is too large to be held in memory, which a replay buffer must do. Take a "
