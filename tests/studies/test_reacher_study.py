@@ -22,8 +22,7 @@ SMALL = ReacherConfig(episodes=2, tests=2, clone_epochs=3, shown=TINY)
 
 
 def short(method):
-    model = replace(method.reuse.model, batches=500)
-    return replace(method, reuse=replace(method.reuse, model=model))
+    return replace(method, model=replace(method.model, batches=500))
 
 
 @pytest.fixture(scope="module")

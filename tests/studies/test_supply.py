@@ -38,8 +38,7 @@ def records(tmp_path_factory):
 def replace_model(method, **changes):
     from dataclasses import replace
 
-    model = replace(method.reuse.model, **changes)
-    return replace(method, reuse=replace(method.reuse, model=model))
+    return replace(method, model=replace(method.model, **changes))
 
 
 def test_every_method_has_a_record(records):
@@ -134,9 +133,9 @@ def test_the_options_named_are_ours_with_one_thing_changed():
     for name, (method, inputs) in supply_options.OPTIONS.items():
         if name in ("BERS", "None"):
             continue
-        changed = [inputs is not supply_options._TRUCKS, method.hand != supply.OURS.hand]
+        changed = [inputs is not supply_options._TRUCKS, method.handing != supply.OURS.handing]
         changed += [method.reuse.rule != supply.OURS.reuse.rule]
-        changed += [method.reuse.model != supply.OURS.reuse.model]
+        changed += [method.model != supply.OURS.model]
         assert sum(changed) == 1, name
 
 

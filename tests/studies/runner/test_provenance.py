@@ -110,13 +110,13 @@ GROWTH = "bers_studies.growth.study"
         ("bers_studies/safety/study.py", ("rng.uniform(1.0, 2.5", "rng.uniform(1.0, 2.6")),
         ("bers_studies/static/functions.py", ("-20 * np.exp", "-21 * np.exp")),
         ("bers/algorithm.py", ("", "another = 1\n")),
-        ("bers/trust/simplex.c", ("", " ")),
-        ("bers/trust/newton.h", ("", " ")),
+        ("bers/**/simplex.c", ("", " ")),
+        ("bers/**/newton.h", ("", " ")),
     ],
 )
 def test_what_a_study_runs_changes_its_digest(copied, file, change):
     before = digest(GROWTH)
-    edit(copied / file, *change)
+    edit(*copied.glob(file), *change)
     assert digest(GROWTH) != before
 
 
@@ -131,12 +131,12 @@ def test_what_a_study_runs_changes_its_digest(copied, file, change):
         ("bers_studies/supply/study.py", ("", "another = 1\n")),
         ("bers_studies/runner/run.py", ("", "another = 1\n")),
         ("bers/cli/demo.py", ("", "another = 1\n")),
-        ("bers/integrations/optuna.py", ("", "another = 1\n")),
+        ("bers/integrations/optuna/sampler.py", ("", "another = 1\n")),
     ],
 )
 def test_nothing_else_does(copied, file, change):
     before = digest(GROWTH)
-    edit(copied / file, *change)
+    edit(*copied.glob(file), *change)
     assert digest(GROWTH) == before
 
 
@@ -164,7 +164,7 @@ def test_a_closure_follows_imports_wherever_they_stand():
     assert not {"bers_studies.growth", "bers_studies.study"} & closure(GROWTH)
     assert closure(source="import numpy") == set()
     found = closure(source="import bers\nbers.rank([], None)")  # a public name
-    assert "bers.trust.simplex" in found
+    assert {"bers.trust.rules", "bers.model.nig"} <= found
     assert found == closure(source="def f():\n    from bers import rank")
 
 
