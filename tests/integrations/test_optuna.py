@@ -1,24 +1,31 @@
 """Earlier studies in Optuna."""
 
+import copy
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import optuna
 import pytest
-from bers.integrations.optuna.trust import learn, look
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
 
+from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna import KEY, BersSampler, pays
-from bers.integrations.optuna.space import as_earlier, fitting, row
+from bers.integrations.optuna.sampler import believed
+from bers.integrations.optuna.space import as_earlier, fitting, row, rows_of
 from bers.model.config import ModelConfig
+from bers.schedules import Power
+from bers.trust.trust import Trust
 
 SMALL = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
-EQUAL = {"metric": "equal", "pick": "best"}  # no model, for what does not depend on it
+USUAL = ReuseConfig(schedule=Power(0.95), pick="predicted")
+EQUAL = replace(USUAL, rule="equal", pick="best")  # no model, for what does not depend on it
+ALWAYS = replace(USUAL, schedule=1.0)
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +79,7 @@ def test_a_right_study_saves_trials_and_gets_the_weight(past):
     goal, counts = near(2e-3, 88), []
     for seed in range(3):
         plain = study_of(goal, 40, TPESampler(seed=seed))
-        sampler = BersSampler(past, seed=seed, config=SMALL)
+        sampler = BersSampler(past, seed=seed, model=SMALL)
         ours = study_of(goal, 40, sampler)
         least = min(values(plain))
         below = np.flatnonzero(np.array(values(ours)) <= least)
@@ -89,26 +96,25 @@ def test_without_sources_or_chance_it_is_the_base_sampler_bit_for_bit(past):
     goal = near(1e-2, 64)
     for base in (None, RandomSampler, lambda seed: TPESampler(seed=seed, multivariate=False)):
         plain = study_of(goal, 25, (base or TPESampler)(seed=4))
-        for sources, schedule in (((), None), (past, 0)):
+        for sources, reuse in (((), EQUAL), (past, replace(EQUAL, schedule=0))):
             more = {} if base is None else {"base": base(seed=4)}
-            ours = study_of(goal, 25, BersSampler(
-                sources, seed=4, schedule=schedule, **EQUAL, **more))  # fmt: skip
+            ours = study_of(goal, 25, BersSampler(sources, seed=4, reuse=reuse, **more))
             assert params(ours) == params(plain)
             assert values(ours) == values(plain)
     assert BersSampler().weights == {"nobody": 1.0}
 
 
 def test_same_seed_same_trials_other_seed_others(past):
-    runs = [
-        study_of(near(1e-2, 64), 15, BersSampler(past, seed=s, config=SMALL)) for s in (3, 3, 4)
-    ]
+    runs = [study_of(near(1e-2, 64), 15, BersSampler(past, seed=s, model=SMALL)) for s in (3, 3, 4)]
     assert params(runs[0]) == params(runs[1])
     assert params(runs[0]) != params(runs[2])
     assert taken(runs[0]) == taken(runs[1])
 
 
 def test_first_trials_are_the_best_of_each_study_and_none_is_tried_twice(past):
-    study = study_of(near(1e-2, 64), 40, BersSampler(past, seed=0, schedule=1.0, **EQUAL))
+    study = study_of(
+        near(1e-2, 64), 40, BersSampler(past, seed=0, reuse=replace(EQUAL, schedule=1.0))
+    )
     first = params(study)[:2]
     assert all(past[name].best_params in first for name in past)
     assert taken(study)[2] is None  # one trial of its own, to compare with
@@ -125,7 +131,7 @@ def test_points_that_only_do_harm_are_given_up(past):
                for t in study.trials]
         for name, study in past.items()
     }  # fmt: skip
-    sampler = BersSampler(turned, seed=0, config=SMALL)
+    sampler = BersSampler(turned, seed=0, model=SMALL)
     study = study_of(near(2e-3, 88), 40, sampler)
     assert sum(source is not None for source in taken(study)) <= 4
     assert sampler.weights["nobody"] > 0.5
@@ -153,11 +159,11 @@ def test_maximised(kind):
 
     first = study_of(hill, 20, direction="maximize")
     source = first if kind == "study" else first.trials
-    study = study_of(hill, 3, BersSampler([source], seed=1, **EQUAL), direction="maximize")
+    study = study_of(hill, 3, BersSampler([source], seed=1, reuse=EQUAL), direction="maximize")
     assert study.trials[0].params == first.best_params
     # a loss that was minimised helps a score that is maximised
     loss = study_of(lambda trial: -hill(trial), 20)
-    study = study_of(hill, 3, BersSampler([loss], seed=1, **EQUAL), direction="maximize")
+    study = study_of(hill, 3, BersSampler([loss], seed=1, reuse=EQUAL), direction="maximize")
     assert study.trials[0].params == loss.best_params
 
 
@@ -166,11 +172,11 @@ def test_demonstrations_and_names():
     named = optuna.create_study(study_name="january")
     named.enqueue_trial({"x": 0.5})
     named.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=1)
-    sampler = BersSampler([rows, named, named.trials], seed=0, **EQUAL)
+    sampler = BersSampler([rows, named, named.trials], seed=0, reuse=EQUAL)
     assert list(sampler.weights) == ["lab", "january", "study 2", "nobody"]
     found = study_of(
         lambda trial: trial.suggest_float("x", 0, 1) + trial.suggest_int("n", 0, 4),
-        1, BersSampler([rows], seed=0, **EQUAL),
+        1, BersSampler([rows], seed=0, reuse=EQUAL),
     )  # fmt: skip
     assert params(found) == [{"x": 0.9, "n": 4}]  # moved into the range
 
@@ -212,7 +218,7 @@ def test_conditional_parameters_are_handed_over_and_shared_ones_compared():
     first = study_of(objective, 30)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        sampler = BersSampler([first], seed=1, schedule=1.0, config=SMALL)
+        sampler = BersSampler([first], seed=1, model=SMALL, reuse=ALWAYS)
         study = study_of(objective, 12, sampler)
     assert study.trials[0].params == first.best_params
     assert min(values(study)) <= min(values(first))
@@ -228,8 +234,8 @@ def test_other_parameters_and_choices():
         return names[1] + (names[0] == "b")
 
     part, none = study_of(other, 10), study_of(lambda trial: trial.suggest_float("q", 0, 1), 5)
-    sampler = BersSampler({"part": part, "none": none}, seed=0, config=SMALL, schedule=1.0)
-    with pytest.warns(DataWarning) as caught:
+    sampler = BersSampler({"part": part, "none": none}, seed=0, model=SMALL, reuse=ALWAYS)
+    with pytest.warns(DataWarning, match="'part' does not have kind|'none' has none") as caught:
         study = study_of(both, 8, sampler)
     said = [str(one.message) for one in caught]
     assert len(said) == 2
@@ -257,7 +263,7 @@ def test_one_trial_none_and_constant_values():
         return 0.0 * trial.suggest_float("x", 0, 1)
 
     one, empty = study_of(flat, 1), optuna.create_study()
-    sampler = BersSampler({"one": one, "empty": empty, "flat": study_of(flat, 9)}, config=SMALL)
+    sampler = BersSampler({"one": one, "empty": empty, "flat": study_of(flat, 9)}, model=SMALL)
     assert sampler.weights == {"one": 0.5, "empty": 0, "flat": 0.5, "nobody": 0}
     with pytest.warns(DataWarning, match="'empty' has no completed trials"):
         study_of(flat, 8, sampler)
@@ -277,7 +283,7 @@ def test_trials_that_fail_or_are_pruned_count_as_tried(past):
             raise optuna.TrialPruned
         return float("nan") if trial.number % 3 == 1 else value
 
-    sampler = BersSampler(past, seed=0, config=SMALL, schedule=1.0)
+    sampler = BersSampler(past, seed=0, model=SMALL, reuse=ALWAYS)
     study = study_of(broken, 20, sampler)
     points = [(t.user_attrs[KEY]["source"], t.user_attrs[KEY].get("point")) for t in study.trials]
     points = [point for point in points if point[0] is not None]
@@ -289,36 +295,43 @@ def test_a_huge_study_is_thinned_out_and_keeps_its_best():
     space = {"x": FloatDistribution(0, 1)}
     x = np.random.default_rng(0).random(20_000)
     (one,) = as_earlier([Demonstrations(x[:, None], (x - 0.3) ** 2, "huge", x_names=("x",))])
-    trust = learn(np.random.default_rng(0), [one], space, rule="odds", transform=None, config=SMALL)
-    assert trust.sources[0].n <= 1000
-    assert trust.sources[0].y[0] == np.min((x - 0.3) ** 2)
-    assert trust.sources[0].y.max() > 0.4
-    seen = np.linspace(0, 1, 30)
-    after = look(trust, seen[:, None], 5 * (seen - 0.3) ** 2 + 2, "odds", None)
-    assert after.a[0] > 0.9
-    assert look(trust, seen[:, None], -((seen - 0.3) ** 2), "odds", None).a[0] < 0.1
+    rows, places = rows_of(one, space)
+    assert rows.n <= 1000
+    assert rows.y[0] == np.min((x - 0.3) ** 2)
+    assert rows.y.max() > 0.4
+    np.testing.assert_array_equal(rows.y, one.y[places])
+    np.testing.assert_array_equal(rows.x[:, 0], [one.params[j]["x"] for j in places])
+    trust = Trust([rows], model=SMALL, batches=0, subset=256, progress=False)
+    seen = np.linspace(0, 1, 30)[:, None]
+    same = trust.observe(seen, 5 * (seen[:, 0] - 0.3) ** 2 + 2)
+    assert believed(same.weights)[0] > 0.9
+    assert believed(trust.observe(seen, -((seen[:, 0] - 0.3) ** 2)).weights)[0] < 0.1
 
 
 def test_enqueued_trials_are_the_users(past):
     own = {"rate": 0.123, "width": 40, "kind": "c"}
-    study = optuna.create_study(sampler=BersSampler(past, seed=0, **EQUAL))
+    study = optuna.create_study(sampler=BersSampler(past, seed=0, reuse=EQUAL))
     study.enqueue_trial(own)
     study.optimize(near(1e-2, 64), n_trials=3)
     assert study.trials[0].params == own
     assert all(past[name].best_params in params(study)[1:] for name in past)
 
 
-def test_copies_and_threads(past):
-    sampler = BersSampler(past, seed=0, config=SMALL)
+@pytest.mark.parametrize("rule", ["odds", "equal", "single:1", "shape+nobody"])
+def test_copies_and_threads(past, rule):
+    sampler = BersSampler(past, seed=0, model=SMALL, reuse=replace(USUAL, rule=rule))
     study = study_of(near(1e-2, 64), 6, sampler)
-    copy = pickle.loads(pickle.dumps(sampler))
-    assert copy.weights == sampler.weights
+    copies = pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)
+    assert sampler._trust.now.has_target
     state = pickle.dumps(study.trials)
     study.optimize(near(1e-2, 64), n_trials=4)
-    again = optuna.create_study(sampler=copy)
-    again.add_trials(pickle.loads(state))
-    again.optimize(near(1e-2, 64), n_trials=4)
-    assert params(again) == params(study)
+    for one in copies:
+        again = optuna.create_study(sampler=one)
+        again.add_trials(pickle.loads(state))
+        again.optimize(near(1e-2, 64), n_trials=4)
+        assert params(again) == params(study)
+        assert taken(again) == taken(study)
+        assert one.weights == sampler.weights
     study.optimize(near(1e-2, 64), n_trials=10, n_jobs=2)
     assert len(study.trials) == 20
     assert all(trial.state == TrialState.COMPLETE for trial in study.trials)
@@ -328,7 +341,7 @@ def test_errors_say_what_to_do(past):
     two = optuna.create_study(directions=["minimize", "minimize"])
     with pytest.raises(DataError, match="'study 0' has 2 objectives; one is needed. Make a list"):
         BersSampler([two])
-    two.sampler = BersSampler(past, **EQUAL)
+    two.sampler = BersSampler(past, reuse=EQUAL)
     with pytest.raises(ConfigError, match="is for one objective; the study has 2. Use optuna"):
         two.optimize(lambda trial: (0.0, 0.0), n_trials=1)
     for wrong in (past["right"], "study.db", 3):
@@ -339,8 +352,63 @@ def test_errors_say_what_to_do(past):
     with pytest.raises(DataError, match="'study 0' must be a study, a list of its trials"):
         BersSampler([3])
     with pytest.raises(ConfigError, match="there is no rule 'best'. Known"):
-        BersSampler(metric="best")
+        BersSampler(reuse=ReuseConfig(rule="best"))
     with pytest.raises(ConfigError, match="pick must be one of best, predicted; got 'worst'"):
-        BersSampler(pick="worst")
+        BersSampler(reuse=ReuseConfig(pick="worst"))
     with pytest.raises(ConfigError, match="base must be a sampler of Optuna; got int"):
         BersSampler(base=3)
+    with pytest.raises(ConfigError, match=r"'ucb' learns from what .* BersSampler cannot tell it"):
+        BersSampler(past, reuse=ReuseConfig(rule="ucb"))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'population_size'"):
+        BersSampler(past, population_size=9)  # it never was one of its words
+
+
+@pytest.mark.parametrize("rule", ["equal", "single:0"])
+def test_a_rule_without_posteriors_has_a_model_where_points_are_predicted(past, rule):
+    runs = {}
+    for pick in ("predicted", "best"):
+        reuse = replace(ALWAYS, rule=rule, pick=pick)
+        sampler = BersSampler({"right": past["right"]}, seed=0, model=SMALL, reuse=reuse)
+        runs[pick] = study_of(near(2e-3, 88), 12, sampler)
+        assert sampler.weights == {"right": 1.0, "nobody": 0.0}
+        at = sampler._trust.sources[0].x[:5]
+        expected = sampler._trust.expected(at)
+        if pick == "predicted":
+            np.testing.assert_array_equal(expected, sampler._trust.now.predict(at).mean)
+            assert np.ptp(expected) > 0
+        else:
+            assert expected is None
+            assert sampler._trust.now.model is None
+    chosen = [[t.user_attrs[KEY].get("point") for t in runs[pick].trials] for pick in runs]
+    assert chosen[0] != chosen[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ({"metric": "shape"}, {"rule": "shape"}, r"metric= is called reuse=.*\(rule='shape'\)"),
+        ({"schedule": 0.5}, {"schedule": 0.5}, r"schedule= is called reuse=.*\(schedule=0.5\)"),
+        ({"elites": 2}, {"elites": 2}, r"elites= is called reuse=ReuseConfig\(elites=2\)"),
+        ({"pick": "best"}, {"pick": "best"}, r"pick= is called reuse=.*\(pick='best'\)"),
+        ({"transform": "rank"}, {"transform": "rank"}, r"transform= is called reuse=.*'rank'"),
+        ({"config": SMALL}, {}, "config= is called model= now"),
+    ],
+)
+def test_old_words_warn_and_give_the_same_trials(past, old, new, told):
+    with pytest.warns(DeprecationWarning, match=told) as caught:
+        before = BersSampler(past, seed=3, **{"model": SMALL, **old})
+    assert len(caught) == 1
+    assert caught[0].filename == __file__  # where the old word is written
+    now = BersSampler(past, seed=3, model=SMALL, reuse=replace(USUAL, **new))
+    assert (before.reuse, before.model) == (now.reuse, now.model)
+    runs = [study_of(near(2e-3, 88), 12, one) for one in (before, now)]
+    assert params(runs[0]) == params(runs[1])
+    assert taken(runs[0]) == taken(runs[1])
+    assert before.weights == now.weights
+
+
+def test_old_defaults_and_both_words_at_once(past):
+    same = BersSampler(past, schedule=None)  # it was the default, and is no word to warn of
+    assert same.reuse == BersSampler(past).reuse == BersSampler(past, reuse=USUAL).reuse
+    with pytest.raises(ConfigError, match="elites= is part of reuse= now. Set it there"):
+        BersSampler(past, elites=4, reuse=USUAL)

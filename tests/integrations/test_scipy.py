@@ -5,8 +5,10 @@ import pytest
 from scipy.optimize import LinearConstraint
 from scipy.optimize import differential_evolution as scipys
 
+from bers.algorithm import ReuseConfig
 from bers.errors import ConfigError, DataError
 from bers.integrations.scipy import Reuse, differential_evolution
+from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 
 D = 4
@@ -14,6 +16,8 @@ BOUNDS = [(-5, 5)] * D
 CENTRE = np.array([1.0, -2.0, 0.5, 3.0])
 SMALL = ModelConfig(hidden=(32,), latent_dim=8, batches=300, learning_rate=1e-3)
 PLAIN = {"popsize": 6, "polish": False, "tol": 0}
+ALWAYS = ReuseConfig(schedule=1.0)
+EQUAL = ReuseConfig(rule="equal")  # no model, for what does not depend on it
 
 
 def target(x):
@@ -48,7 +52,7 @@ def test_a_right_source_saves_evaluations_and_gets_the_weight(past, updating):
     for seed in range(3):
         common = {"rng": seed, "updating": updating, "callback": below(7 + 1e-2), **PLAIN}
         plain = scipys(target, BOUNDS, strategy="rand1bin", mutation=0.5, **common)
-        new = differential_evolution(target, BOUNDS, sources=past, config=SMALL, **common)
+        new = differential_evolution(target, BOUNDS, sources=past, model=SMALL, **common)
         assert new.fun < 7 + 1e-2
         assert new.nfev == len(new.fun_all) == len(new.x_all)
         assert new.weights["right"] > 0.9
@@ -67,7 +71,7 @@ def test_three_parts_for_scipy_and_vectorized(past):
         shapes.append(x.shape)
         return target(x)
 
-    reuse = Reuse(many, BOUNDS, past, rng=0, config=SMALL, callback=below(7 + 1e-2))
+    reuse = Reuse(many, BOUNDS, past, rng=0, model=SMALL, callback=below(7 + 1e-2))
     found = scipys(
         reuse.fun, BOUNDS, strategy=reuse.strategy, callback=reuse.callback, rng=0,
         vectorized=True, updating="deferred", **PLAIN,
@@ -80,7 +84,7 @@ def test_three_parts_for_scipy_and_vectorized(past):
     np.testing.assert_allclose(target(reuse.x_all.T), reuse.fun_all, rtol=1e-12)
     # the same run point by point
     common = {"rng": 0, "updating": "deferred", "callback": below(7 + 1e-2), **PLAIN}
-    again = Reuse(target, BOUNDS, past, rng=0, config=SMALL)
+    again = Reuse(target, BOUNDS, past, rng=0, model=SMALL)
     scipys(again.fun, BOUNDS, strategy=again.strategy, **{**common, "callback": again.callback},
            maxiter=found.nit)  # fmt: skip
     assert np.array_equal(again.x_all, reuse.x_all)
@@ -90,7 +94,7 @@ def test_three_parts_for_scipy_and_vectorized(past):
 def test_same_seed_same_result_other_seed_another(past):
     runs = [
         differential_evolution(
-            target, BOUNDS, sources=past, config=SMALL, rng=seed, maxiter=5, **PLAIN
+            target, BOUNDS, sources=past, model=SMALL, rng=seed, maxiter=5, **PLAIN
         )
         for seed in (3, 3, 4)
     ]
@@ -101,10 +105,10 @@ def test_same_seed_same_result_other_seed_another(past):
 
 def test_every_new_point_is_tried_once_and_its_value_is_known(past):
     for updating in ("immediate", "deferred"):
-        reuse = Reuse(target, BOUNDS, past, rng=0, config=SMALL, schedule=1.0)
+        reuse = Reuse(target, BOUNDS, past, rng=0, model=SMALL, reuse=ALWAYS)
         scipys(reuse.fun, BOUNDS, strategy=reuse.strategy, callback=reuse.callback, rng=0,
                updating=updating, maxiter=8, **PLAIN)  # fmt: skip
-        inner = reuse._past.reuse
+        inner = reuse._past.reuse.offer
         for points, values in zip(inner.points, inner.values, strict=True):
             known = ~np.isnan(values)
             np.testing.assert_allclose(values[known], target(points[known].T), rtol=1e-9)
@@ -144,7 +148,7 @@ def test_our_callback_is_called_in_both_forms_and_can_stop(past):
         if len(seen) == 2:
             raise StopIteration
 
-    common = {"sources": past, "metric": "equal", "rng": 0, **PLAIN}
+    common = {"sources": past, "reuse": EQUAL, "rng": 0, **PLAIN}
     found = differential_evolution(target, BOUNDS, callback=old_form, **common)
     assert (seen, found.nit) == ([((D,), True)] * 3, 3)
     assert found.message == "callback function requested stop early"
@@ -163,7 +167,7 @@ def test_args_polish_and_the_older_seed_of_scipy():
 
 
 def test_it_goes_on_without_the_callback_one_generation_late(past):
-    reuse = Reuse(target, BOUNDS, past, rng=0, config=SMALL)
+    reuse = Reuse(target, BOUNDS, past, rng=0, model=SMALL)
     scipys(reuse.fun, BOUNDS, strategy=reuse.strategy, rng=0, maxiter=5, **PLAIN)
     assert len(reuse.weight_history) == 5
     assert reuse.weights["right"] > 0.5
@@ -172,12 +176,12 @@ def test_it_goes_on_without_the_callback_one_generation_late(past):
 @pytest.mark.parametrize("updating", ["immediate", "deferred"])
 def test_points_of_a_source_that_break_a_constraint_are_given_up(past, updating):
     half = LinearConstraint(np.eye(D)[:1], -5, 0)  # the right run ends at x_0 = 1
-    reuse = Reuse(target, BOUNDS, past, rng=0, metric="equal", schedule=1.0)
+    reuse = Reuse(target, BOUNDS, past, rng=0, reuse=ReuseConfig(rule="equal", schedule=1.0))
     found = scipys(reuse.fun, BOUNDS, strategy=reuse.strategy, callback=reuse.callback, rng=0,
                    constraints=half, updating=updating, maxiter=60, **PLAIN)  # fmt: skip
     assert found.x[0] <= 0
     assert found.fun == pytest.approx(10, abs=0.1)
-    values = reuse._past.reuse.values[1]
+    values = reuse._past.reuse.offer.values[1]
     assert np.isinf(values).sum() > 10  # nearly all of its points lie beyond
 
 
@@ -189,7 +193,7 @@ def test_whole_numbers(past, updating):
     source = (earlier.x_all[inside], earlier.fun_all[inside])
     common = {"rng": 0, "updating": updating, "maxiter": 20, **PLAIN}
     found = differential_evolution(
-        target, bounds, sources=[source], metric="equal", integrality=np.array([1, 0, 0, 1]),
+        target, bounds, sources=[source], reuse=EQUAL, integrality=np.array([1, 0, 0, 1]),
         **common,
     )  # fmt: skip
     assert found.x[[0, 3]].tolist() == [1, 3]
@@ -206,11 +210,10 @@ def test_points_on_the_bounds_are_evaluated_there():
     high = low + rng.random(200) * 10.0 ** rng.integers(-3, 6, 200)
     high[0] = low[0]
     bounds = np.stack([low, high], axis=1)
+    first = ReuseConfig(rule="equal", schedule=1.0, elites=1)
     for corner in (low, high):
         source = (np.stack([corner, 0.5 * (low + high)]), [0.0, 1.0])
-        reuse = Reuse(
-            lambda x: np.sum(x), bounds, [source], rng=0, metric="equal", schedule=1.0, elites=1
-        )
+        reuse = Reuse(lambda x: np.sum(x), bounds, [source], rng=0, reuse=first)
         scipys(reuse.fun, bounds, strategy=reuse.strategy, callback=reuse.callback, rng=0,
                init=rng.uniform(low, high, (6, 200)), maxiter=1, **PLAIN)  # fmt: skip
         size = np.maximum(np.abs(low), np.abs(high))
@@ -223,7 +226,7 @@ def test_values_that_are_not_finite_are_no_rows_of_the_target(past):
         return np.inf if x[0] < 0 else target(x)
 
     found = differential_evolution(
-        holes, BOUNDS, sources=past, config=SMALL, rng=0, maxiter=10, **PLAIN
+        holes, BOUNDS, sources=past, model=SMALL, rng=0, maxiter=10, **PLAIN
     )
     assert found.fun < 7.5
     assert found.weights["right"] > 0.9
@@ -234,7 +237,7 @@ def test_values_that_are_not_finite_are_no_rows_of_the_target(past):
 
 def test_nothing_is_learned_before_a_point_is_feasible(past):
     corner = LinearConstraint(np.eye(D), 4, 5)
-    common = {"sources": past, "config": SMALL, "rng": 0, "constraints": corner, **PLAIN}
+    common = {"sources": past, "model": SMALL, "rng": 0, "constraints": corner, **PLAIN}
     found = differential_evolution(target, BOUNDS, maxiter=2, **common)
     assert len(found.fun_all) == 0
     assert found.weight_history.tolist() == [[0.5, 0.5]] * 2
@@ -263,7 +266,7 @@ def test_a_map_of_this_process_is_fine_in_any_order(past):
 
     common = {"sources": past, "rng": 0, "updating": "deferred", "maxiter": 6, **PLAIN}
     one, other = (
-        differential_evolution(target, BOUNDS, metric="equal", workers=workers, **common)
+        differential_evolution(target, BOUNDS, reuse=EQUAL, workers=workers, **common)
         for workers in (1, backwards)
     )
     assert np.array_equal(one.population, other.population)
@@ -283,3 +286,86 @@ def test_errors_say_what_to_do(past):
     reuse = Reuse(target, BOUNDS)
     with pytest.raises(ConfigError, match="no trial of this strategy. .* the same bounds and int"):
         scipys(reuse.fun, BOUNDS, strategy=reuse.strategy, rng=0, integrality=True)
+    with pytest.raises(
+        ConfigError, match=r"mutation= is part of learner=DE\(...\) here. Set it in"
+    ):
+        differential_evolution(target, BOUNDS, mutation=0.8, learner=DE())
+    with pytest.raises(ConfigError, match="guard= is part of reuse= now. Set it there"):
+        Reuse(target, BOUNDS, guard="none", reuse=EQUAL)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'population_size'"):
+        differential_evolution(target, BOUNDS, population_size=9)  # scipy says popsize
+
+
+def test_scipys_own_words_are_the_learners_and_do_not_warn(past):
+    common = {"sources": past, "reuse": EQUAL, "rng": 3, "maxiter": 4, **PLAIN}
+    one = differential_evolution(target, BOUNDS, mutation=0.8, recombination=0.9, **common)
+    other = differential_evolution(
+        target, BOUNDS, learner=DE(mutation=0.8, recombination=0.9), **common
+    )
+    usual = differential_evolution(target, BOUNDS, **common)
+    np.testing.assert_array_equal(one.x_all, other.x_all)
+    assert not np.array_equal(one.x_all, usual.x_all)
+    half = differential_evolution(target, BOUNDS, mutation=0.8, **common)
+    other = differential_evolution(target, BOUNDS, learner=DE(mutation=0.8), **common)
+    np.testing.assert_array_equal(half.x_all, other.x_all)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ({"metric": "shape"}, {"rule": "shape"}, r"metric= is called reuse=.*\(rule='shape'\)"),
+        ({"schedule": 0.5}, {"schedule": 0.5}, r"schedule= is called reuse=.*\(schedule=0.5\)"),
+        ({"guard": "none"}, {"guard": "none"}, r"guard= is called reuse=.*\(guard='none'\)"),
+        ({"elites": 2}, {"elites": 2}, r"elites= is called reuse=ReuseConfig\(elites=2\)"),
+        ({"pick": "predicted"}, {"pick": "predicted"}, r"pick= is called reuse=.*'predicted'"),
+        ({"transform": "rank"}, {"transform": "rank"}, r"transform= is called reuse=.*'rank'"),
+        ({"config": SMALL}, {}, "config= is called model= now"),
+    ],
+)
+def test_old_words_warn_and_give_the_same_points(past, old, new, told):
+    common = {"sources": past, "rng": 3, "maxiter": 4, **PLAIN}
+    now = differential_evolution(target, BOUNDS, model=SMALL, reuse=ReuseConfig(**new), **common)
+    with pytest.warns(DeprecationWarning, match=told) as caught:
+        before = differential_evolution(target, BOUNDS, **{"model": SMALL, **old}, **common)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__  # where the old word is written
+    np.testing.assert_array_equal(before.x_all, now.x_all)
+    np.testing.assert_array_equal(before.fun_all, now.fun_all)
+    np.testing.assert_array_equal(before.weight_history, now.weight_history)
+    with pytest.warns(DeprecationWarning, match=told):
+        reuse = Reuse(target, BOUNDS, past, rng=3, **{"model": SMALL, **old})
+    again = Reuse(target, BOUNDS, past, rng=3, model=SMALL, reuse=ReuseConfig(**new))
+    for one in (reuse, again):
+        scipys(one.fun, BOUNDS, strategy=one.strategy, callback=one.callback, rng=0, maxiter=3,
+               **PLAIN)  # fmt: skip
+    np.testing.assert_array_equal(reuse.x_all, again.x_all)
+
+
+def test_the_old_words_of_the_trials_and_of_the_feasible_set(past):
+    told = r"mutation= is called learner=DE\(mutation=0.8\)"
+    with pytest.warns(DeprecationWarning, match=told):
+        before = Reuse(target, BOUNDS, past, rng=3, reuse=EQUAL, mutation=0.8)
+    now = Reuse(target, BOUNDS, past, rng=3, reuse=EQUAL, learner=DE(mutation=0.8))
+    for one in (before, now):
+        scipys(one.fun, BOUNDS, strategy=one.strategy, callback=one.callback, rng=0, maxiter=3,
+               **PLAIN)  # fmt: skip
+    np.testing.assert_array_equal(before.x_all, now.x_all)
+    with pytest.warns(DeprecationWarning, match="= is called reuse=.*'shape[+]nobody'") as caught:
+        before = Reuse(target, BOUNDS, past, metric="shape", feasible="at_most_one", model=SMALL)
+    assert {str(one.message).partition("=")[0] for one in caught} == {"metric", "feasible"}
+    assert before._past.reuse.trust.rule.name == "shape+nobody"
+
+
+def test_disp_is_scipys(past, capsys):
+    differential_evolution(target, BOUNDS, sources=past, reuse=EQUAL, rng=0, disp=True,
+                           maxiter=2, **PLAIN)  # fmt: skip
+    assert "differential_evolution step 2: f(x)=" in capsys.readouterr().out
+
+
+def test_the_rule_that_learns_by_trying_can_be_used_here(past):
+    found = differential_evolution(
+        target, BOUNDS, sources=past, reuse=ReuseConfig(rule="ucb"), rng=0, maxiter=6, **PLAIN
+    )
+    assert np.array_equal(np.sort(found.weight_history[1:], axis=1), [[0.0, 1.0]] * 6)
+    assert found.weight_history[:, 0].any()
+    assert found.weight_history[:, 1].any()

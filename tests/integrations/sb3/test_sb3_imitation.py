@@ -23,8 +23,8 @@ def learner(kind, source, **how):
 
 
 def callback(**how):
-    trust = {"rule": "single:0", "schedule": 1.0}
-    return BersCallback(**{"config": QUICK, "every": 40, "subset": 200, **trust, **how})
+    trust = {"rule": "single:0", "schedule": 1.0, "relabel": False}
+    return BersCallback(**{"model": QUICK, "every": 40, "subset": 200, **trust, **how})
 
 
 def optimiser(model):
@@ -39,7 +39,6 @@ def agreement(model, source):
     return -np.mean((would - did.reshape(would.shape)) ** 2)
 
 
-@pytest.mark.filterwarnings("ignore::bers.errors.DataWarning")  # a skilled source sees little
 @pytest.mark.parametrize("kind", [SAC, TD3, DDPG, DQN])
 def test_the_policy_comes_close_to_the_source(kind):
     source = demonstrator(1.0, skilled=True, kind="discrete" if kind is DQN else "box")
@@ -52,7 +51,6 @@ def test_the_policy_comes_close_to_the_source(kind):
     assert near > far
 
 
-@pytest.mark.filterwarnings("ignore::bers.errors.DataWarning")
 def test_the_pull_stays_within_the_librarys_clipping():
     source, norms = demonstrator(1.0, skilled=True, kind="discrete"), []
     model = learner(DQN, source, max_grad_norm=0.5, train_freq=1)
@@ -121,11 +119,11 @@ def test_nothing_is_left_hooked():
     class Broken(BersCallback):
         def _on_step(self):
             if self.num_timesteps == 100:
-                raise KeyboardInterrupt
+                raise KeyboardInterrupt("at step 100")
             return super()._on_step()
 
-    with pytest.raises(KeyboardInterrupt):
-        model.learn(200, callback=Broken(config=QUICK, every=40), reset_num_timesteps=False)
+    with pytest.raises(KeyboardInterrupt, match="at step 100"):
+        model.learn(200, callback=Broken(model=QUICK, every=40), reset_num_timesteps=False)
     found = callback()
     model.learn(40, callback=found, reset_num_timesteps=False)
     assert not optimiser(model)._optimizer_step_pre_hooks

@@ -419,3 +419,16 @@ def test_a_folder_that_may_not_be_written_to_is_named(root):
     (root / "closed").mkdir(mode=0o500)
     with pytest.raises(FileError, match="cannot write .*a-v0: Permission denied"):
         env.recording.save("closed/a-v0")
+
+
+@pytest.mark.parametrize("name", ["Recorder", "Recording"])
+def test_the_old_place_still_has_the_same_things_and_says_so(name):
+    from bers.integrations import gymnasium as now
+    from bers.integrations import record as before
+
+    new = f"bers.integrations.gymnasium.{name}"
+    with pytest.warns(DeprecationWarning, match=f"record.{name} is called {new} now") as caught:
+        assert getattr(before, name) is getattr(now, name)
+    assert caught[0].filename == __file__
+    with pytest.raises(AttributeError, match="'bers.integrations.record' has no attribute 'Tape'"):
+        before.Tape  # noqa: B018

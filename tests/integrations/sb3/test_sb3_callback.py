@@ -10,9 +10,10 @@ from stable_baselines3 import DQN, SAC, TD3
 from stable_baselines3.common.logger import HumanOutputFormat, Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from bers import Demonstrations
+from bers import Demonstrations, fit
 from bers.errors import ConfigError, DataWarning, FileError
 from bers.integrations.sb3 import BersCallback, BersReplayBuffer
+from bers.integrity import read_sealed, write_sealed
 
 
 def small():
@@ -35,7 +36,7 @@ def learner(kind=SAC, env=None, sources=SOURCES, seed=0, policy="MlpPolicy", **h
 
 
 def callback(**how):
-    return BersCallback(**{"config": QUICK, "every": 40, "subset": 200, **how})
+    return BersCallback(**{"model": QUICK, "every": 40, "subset": 200, **how})
 
 
 def weights_of(model):
@@ -92,6 +93,55 @@ def test_rewards_of_sources_are_those_of_the_target():
     truth = -((place - 1.0) ** 2)  # the target's, not the source's
     assert np.corrcoef(handed, truth)[0, 1] > 0.9
     assert np.corrcoef(buffer.pool.rewards, truth)[0, 1] < 0.5
+
+
+@pytest.mark.parametrize("rule", ["equal", "single:0"])
+def test_a_rule_without_posteriors_relabels_all_the_same(rule):
+    source, found = SOURCES[0], callback(rule=rule, schedule=1.0)
+    model = learner(sources=[source])
+    model.learn(250, callback=found)
+    assert found.weights == {"to -1": 1.0, "nobody": 0.0}
+    trust, buffer = found.reuse.trust, model.replay_buffer
+    assert found.explained > 0.8
+    found._tell(buffer)
+    batch = buffer.sample(64)
+    seen = batch.next_observations.numpy()
+    handed, truth = batch.rewards.numpy().ravel(), -((seen[:, 0] - 1.0) ** 2)
+    stored = -((seen[:, 0] + 1.0) ** 2)  # what the source was paid for the same rows
+    expected = trust.relabel(found.reuse.offer.x)
+    assert np.isin(handed, expected.astype(np.float32)).all()  # all rows are the source's
+    assert np.abs(handed - stored).min() > 0
+    assert np.mean((handed - truth) ** 2) < 0.1 * np.mean((stored - truth) ** 2)
+    np.testing.assert_array_equal(trust.predict(trust.x).mean, trust.relabel(trust.x))
+
+
+@pytest.mark.parametrize("rule", ["equal", "single:0"])
+def test_without_relabelling_such_a_rule_needs_no_model(rule):
+    source, found = SOURCES[0], callback(rule=rule, schedule=1.0, relabel=False)
+    model = learner(sources=[source])
+    model.learn(120, callback=found)
+    assert found.reuse.trust.model is None
+    assert not found.reuse.trust.has_target
+    assert np.isnan(found.explained)
+    assert found.weights == {"to -1": 1.0, "nobody": 0.0}
+    with pytest.raises(ConfigError, match=f"with the rule '{rule}' there is no model here"):
+        found.reuse.trust.predict(found.reuse.trust.x)
+    found._tell(model.replay_buffer)
+    batch = model.replay_buffer.sample(64)
+    stored = -((batch.next_observations.numpy()[:, 0] + 1.0) ** 2)
+    np.testing.assert_allclose(batch.rewards.numpy().ravel(), stored, atol=1e-5)
+
+
+def test_without_relabelling_the_usual_rule_has_its_model():
+    found = callback(schedule=0.8, relabel=False)
+    model = learner()
+    model.learn(120, callback=found)
+    assert found.weights["to 1"] > 0.9
+    assert found.reuse.trust.has_target
+    found._tell(model.replay_buffer)
+    rows = np.flatnonzero(np.repeat(found.reuse.trust.weights > 0, [one.n for one in SOURCES]))
+    stored = np.concatenate([one.payload["reward"] for one in SOURCES])
+    np.testing.assert_array_equal(model.replay_buffer.guide.rewards(rows), stored[rows])
 
 
 def test_a_target_out_of_reach_trusts_nobody():
@@ -153,7 +203,7 @@ def test_rare_rewards_are_not_trimmed_away():
     rare = Demonstrations(rows.x, pay, "rare", payload={**rows.payload, "reward": pay})
     found = callback()
     learner(sources=[rare]).learn(100, callback=found)
-    assert found.reuse.keep == (0.0, 10.0)
+    assert found.reuse.trust._settings.keep == (0.0, 10.0)
 
 
 def test_choices_and_several_environments():
@@ -210,9 +260,34 @@ def test_a_resumed_callback_goes_on_with_the_same_bits(tmp_path):
     half.init_callback(model)
     half._on_training_start()
     assert half.reuse.m == whole.reuse.m
-    np.testing.assert_array_equal(half.reuse.a, whole.reuse.a)
+    one, other = half.reuse.trust, whole.reuse.trust
+    for name in ("weights", "x", "y"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    np.testing.assert_array_equal(one.target.y, other.target.y)
+    np.testing.assert_array_equal(one.predict(one.x).mean, other.predict(one.x).mean)
+    assert half.reuse.rng is one.rng  # the guide and the model share one stream
+    more = one.x[::3] + 0.01, one.y[::3]
+    np.testing.assert_array_equal(one.observe(*more).weights, other.observe(*more).weights)
     assert half.reuse.rng.random() == whole.reuse.rng.random()
-    np.testing.assert_array_equal(half.reuse.x, whole.reuse.x)
+
+
+def test_a_saved_file_holds_the_parts_of_a_trust(tmp_path):
+    found = callback(schedule=0.8)
+    learner().learn(120, callback=found)
+    found.save(tmp_path / "run.bers")
+    arrays, about = read_sealed(tmp_path / "run.bers", "bers-sb3-2", "a BERS callback")
+    trust = found.reuse.trust
+    for name, kept in (("a", trust.weights), ("x", trust.x), ("y", trust.y)):
+        np.testing.assert_array_equal(arrays[f"trust.{name}"], kept)
+    assert (about["m"], about["schedule"]) == (3, ["Constant", {"p": 0.8}])
+    assert about["trust"]["rule"] == "odds"
+    assert about["digests"] == learner().replay_buffer.sources.digests
+    write_sealed(tmp_path / "old.bers", "bers-sb3-1", arrays, about)
+    with pytest.raises(FileError, match=r"is not a BERS callback \(format 'bers-sb3-1', wanted"):
+        callback().resume(tmp_path / "old.bers")
+    write_sealed(tmp_path / "cut.bers", "bers-sb3-2", arrays, {"digests": about["digests"]})
+    with pytest.raises(FileError, match="the file is damaged: 'seen'. Save it again"):
+        learner().learn(40, callback=callback().resume(tmp_path / "cut.bers"))
 
 
 def test_a_saved_learner_takes_no_rows_along(tmp_path):
@@ -234,12 +309,45 @@ def test_wrong_uses_are_refused_with_advice():
         BersCallback(trimmed=0.5)
     with pytest.raises(ConfigError, match="every"):
         BersCallback(every=0)
+    with pytest.raises(ConfigError, match=r"'ucb' learns from what .* BersCallback cannot tell it"):
+        BersCallback(rule="ucb")
+    with pytest.raises(ConfigError, match="there is no rule 'best'. Known: odds"):
+        BersCallback(rule="best")
+
+
+def test_config_is_the_old_word_for_model():
+    with pytest.warns(DeprecationWarning, match="config= is called model= now") as caught:
+        before = BersCallback(config=QUICK, every=40, subset=200, schedule=0.8)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    now = callback(schedule=0.8)
+    models = [learner().learn(120, callback=one) for one in (before, now)]
+    assert before.weights == now.weights
+    assert before.weights["to 1"] > 0.9
+    for one, other in zip(*map(weights_of, models), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_model_that_was_fitted_before():
+    first = callback(schedule=0.8)
+    learner().learn(45, callback=first)
+    fitted = fit(first.reuse.trust.sources, config=QUICK, rng=np.random.default_rng(0))
+    found = callback(schedule=0.8, model=fitted)
+    model = learner()
+    found.init_callback(model)
+    model._total_timesteps = 200
+    found._on_training_start()
+    assert found.reuse.trust.model is fitted  # not trained anew
+    model = learner()
+    found = callback(schedule=0.8, model=fitted)
+    model.learn(200, callback=found)
+    assert found.weights["to 1"] > 0.9
 
 
 def test_the_model_remembers_so_many_rows():
     found = callback(remember=90, schedule=0.5)
     learner().learn(160, callback=found)
-    assert len(found.reuse.y) == 90
+    assert len(found.reuse.trust.y) == 90
 
 
 def test_sbx_asks_for_several_steps_at_once():
