@@ -125,26 +125,22 @@ def test_every_page_is_in_the_navigation():
 
 def test_the_page_of_reproductions_shows_the_stored_pictures():
     from bers_studies.report.claims import claims
-    from bers_studies.report.studies import DRAWN
-    from bers_studies.study import STUDIES
+    from bers_studies.study import studies
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "reproductions.md").read_text()
     for figure in range(1, 8):  # of the paper
         assert f"## Figure {figure}: " in page
     for study in re.findall(r"bers-studies reproduce ([a-z][a-z-]+)", page):
-        assert study in STUDIES
+        assert study in studies()
     have = {path.parent.name for path in stored.glob("*/*.jsonl")}
     assert set(re.findall(r"`reproductions/([a-z-]+)`", page)) == have
-    drawn = {name: study for study, pictures in DRAWN.items() for name in pictures}
+    drawn = {name: study.name for study in studies().values() for name in study.figures}
     shown = re.findall(r"\]\(([a-z-]+\.png)\)", page)
     assert len(shown) == 7
     for picture in shown:
         name = picture.removeprefix("supply-")
-        if name not in drawn:  # made without journals
-            assert name in ("scenarios.png", "actor.png")
-        else:
-            original = stored / drawn[name] / name
-            assert (ROOT / "docs" / picture).read_bytes() == original.read_bytes()
+        original = stored / drawn[name] / name
+        assert (ROOT / "docs" / picture).read_bytes() == original.read_bytes()
     found = {claim.id: claim.holds for claim in claims(stored)}  # what the page says in words
     assert all(holds for name, holds in found.items() if name.endswith("-default"))
     assert not found["favours-sphere-paper"]
@@ -163,8 +159,8 @@ def test_changelog_has_this_version():
 
 
 def test_the_page_of_heads_shows_the_stored_results():
+    from bers_studies.heads.tables import heads_tables
     from bers_studies.report.curves import read_runs
-    from bers_studies.trust.tables import heads_tables
 
     stored = ROOT / "reproductions" / "heads"
     records = read_runs(stored).records
@@ -183,13 +179,10 @@ def test_the_page_of_heads_shows_the_stored_results():
 
 
 def test_the_page_of_weights_shows_the_stored_results():
+    from bers_studies.grunfeld.tables import grunfeld_tables
+    from bers_studies.nobody.tables import nobody_table
     from bers_studies.report.curves import read_runs
-    from bers_studies.trust.tables import (
-        grunfeld_tables,
-        mean_on_the_right,
-        nobody_table,
-        trust_tables,
-    )
+    from bers_studies.trust.tables import mean_on_the_right, trust_tables
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
     tables = {"trust": trust_tables, "nobody": nobody_table, "grunfeld": grunfeld_tables}
@@ -216,11 +209,11 @@ def test_the_page_of_weights_shows_the_stored_results():
 
 def test_the_page_of_past_runs_shows_the_stored_results():
     from bers_studies.report.claims import claims
-    from bers_studies.report.studies import TABLES
+    from bers_studies.study import study_named
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "static.md").read_text()
     for study in ("static", "safety", "growth", "options", "paper-metric"):
-        tables = TABLES[study](stored / study)
+        tables = study_named(study).tables(stored / study)
         assert tables == (stored / study / "tables.md").read_text()
         assert tables.strip() in page
     drawn = {"functions.png": "static", "more-methods.png": "static", "latent.png": "latent"}
@@ -241,24 +234,26 @@ def test_the_page_of_past_runs_shows_the_stored_results():
 
 def test_the_page_of_the_supply_chain_shows_the_stored_results():
     from bers_studies.report.claims import claims
-    from bers_studies.report.studies import DRAWN, TABLES
+    from bers_studies.study import study_named
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "supply.md").read_text()
     for study in ("supply", "supply-options", "supply-flows"):
         if not (stored / study / "tables.md").exists():
             pytest.skip(f"reproductions/{study} is not complete")
-        tables = TABLES[study](stored / study)
+        tables = study_named(study).tables(stored / study)
         assert tables == (stored / study / "tables.md").read_text()
         assert tables.strip() in page
-    for picture in DRAWN["supply"]:
+    for picture in study_named("supply").figures:
         drawn = (stored / "supply" / picture).read_bytes()
-        assert (ROOT / "docs" / f"supply-{picture}").read_bytes() == drawn
+        alone = picture in ("scenarios.png", "actor.png")  # drawn without journals
+        name = picture if alone else f"supply-{picture}"
+        assert (ROOT / "docs" / name).read_bytes() == drawn
     every = [claim for claim in claims(stored) if claim.id.startswith("supply-")]
     assert all(claim.trials >= 5 for claim in every)
 
 
 def test_the_page_of_the_reacher_shows_the_stored_results():
-    from bers_studies.reacher.figures import reacher_tables
+    from bers_studies.reacher.tables import tables as reacher_tables
     from bers_studies.report.claims import claims
     from bers_studies.report.curves import read_runs
 
@@ -283,7 +278,8 @@ def test_the_page_of_the_reacher_shows_the_stored_results():
 
 def test_the_page_of_optuna_shows_the_stored_results():
     from bers_studies.report.curves import read_runs
-    from bers_studies.tuning.tables import gaps, share, tuning_tables
+    from bers_studies.tuning.tables import gaps, share
+    from bers_studies.tuning.tables import tables as tuning_tables
 
     stored, page = ROOT / "reproductions" / "tuning", (ROOT / "docs" / "optuna.md").read_text()
     tables = tuning_tables(stored)
@@ -302,7 +298,7 @@ def test_the_page_of_optuna_shows_the_stored_results():
 
 
 def test_the_page_of_agents_shows_the_stored_results():
-    from bers_studies.agents.figures import agents_tables, returns
+    from bers_studies.agents.tables import tables as agents_tables
     from bers_studies.report.curves import read_runs
 
     stored, page = ROOT / "reproductions" / "agents", (ROOT / "docs" / "sb3.md").read_text()
@@ -314,7 +310,7 @@ def test_the_page_of_agents_shows_the_stored_results():
     runs = read_runs(stored)  # what the page says in words
     assert runs.trials >= 5
     over_all = {
-        (task, method): returns(runs, task, method).mean()
+        (task, method): runs.array("returns", task=task, method=method).mean()
         for task in runs.values("task")
         for method in ("BERS", "equal", "None")
     }
@@ -323,4 +319,5 @@ def test_the_page_of_agents_shows_the_stored_results():
         assert ours > equal
         assert ours > none - 0.05 * abs(none) if task.endswith("mislead") else ours > none
     for task in ("supply chain, SAC", "supply chain, TD3"):
-        assert over_all[task, "BERS"] > returns(runs, task, "best source alone").mean()
+        single = runs.array("returns", task=task, method="best source alone")
+        assert over_all[task, "BERS"] > single.mean()

@@ -1,22 +1,46 @@
-"""All studies by name: what makes them, how many trials they have, and how long they take.
+"""What a study is, and which there are: every folder of this package that holds a `study.py`.
 
-Enters: a name. Leaves: an experiment that the runner can run, as reported or as a quick look.
-Nothing of a study is imported until it is asked for.
+Enters: nothing, or a name. Leaves: records of studies, in the order in which they are run and
+shown. A folder's `__init__.py` holds the record, `STUDY`, and is light to import. The rest is
+imported when it is asked for, and what a study does not have may be missing:
+
+- `study.py`: `CONFIG`, `QUICK` (settings, as reported and for a quick look) and `trial`;
+- `tables.py`: `tables(folder)`, Markdown of a folder of journals;
+- `figures.py`: `FIGURES`, for each name of a file the function that draws it: `draw(folder, path)`;
+- `claims.py`: `claims(runs)`, what is claimed of the records, beside what was measured;
+- `view.py`: `panels(runs)`, what a page shows beside the charts that all studies have.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
 
+import bers_studies
 from bers.errors import ConfigError
-from bers_studies.runner.run import Experiment
+
+if TYPE_CHECKING:
+    from bers_studies.report.claim import Claim
+    from bers_studies.report.curves import Runs
+    from bers_studies.report.panel import Panel
+    from bers_studies.runner.run import Experiment
 
 
 @dataclass(frozen=True)
 class Study:
-    """What is known of a study before it is imported."""
+    """What is known of a study before it is run.
 
-    module: str
+    >>> Study("bers_studies.paper_metric", "readings of the paper's settings", trials=5).name
+    'paper-metric'
+    """
+
+    package: str
+    """The folder, as Python names it: `__name__` of the module that holds the record."""
+    about: str
+    """In a few words."""
     trials: int
     seconds: float | None = None
     """Of one part on one core, where it was measured; a part is a trial or one of its targets."""
@@ -26,52 +50,118 @@ class Study:
     given: str | None = None
     """What fixes the number of trials, if it cannot be chosen."""
     needs: tuple[str, ...] = ()
-    """Packages that do not come with bers alone."""
+    """Packages that do not come with bers-studies alone."""
+    order: int = 1000
+    """Its place among all: those with smaller numbers come first."""
+    head: tuple[str, ...] = ()
+    """Ids of the claims that the short table shows: one or two, and some that do not hold."""
+    page: str = ""
+    """The page that says what we claim."""
+    places: Mapping[str, str] = field(default_factory=dict)
+    """Where the paper claims what: places by the beginnings of ids, of which the longest counts."""
+
+    @property
+    def name(self) -> str:
+        """As it is called on the command line, and as its folder of results is called."""
+        return self.package.rpartition(".")[2].replace("_", "-")
 
     @property
     def missing(self) -> list[str]:
-        """Those of them that are not installed."""
+        """Packages that it needs and that are not installed."""
         return [name for name in self.needs if find_spec(name) is None]
 
-    def experiment(self, name: str, *, quick: bool = False) -> Experiment:
+    @property
+    def config(self) -> Any:
+        """The settings as reported."""
+        return self._run().CONFIG
+
+    @property
+    def quick(self) -> Any:
+        """The settings of a quick look."""
+        return self._run().QUICK
+
+    @property
+    def trial(self) -> "Callable[[Any, int], Iterable[Mapping[str, Any]]]":
+        """What is done for every seed."""
+        return self._run().trial
+
+    @property
+    def tables(self) -> Callable[[Path], str] | None:
+        """From a folder of journals to Markdown."""
+        return self._part("tables", "tables")
+
+    @property
+    def figures(self) -> Mapping[str, Callable[[Path, Path], None]]:
+        """What draws each picture, from a folder of journals."""
+        return self._part("figures", "FIGURES") or {}
+
+    @property
+    def claims(self) -> "Callable[[Runs], Iterable[Claim]] | None":
+        """From records to claims."""
+        return self._part("claims", "claims")
+
+    @property
+    def panels(self) -> "Callable[[Runs], list[Panel]] | None":
+        """From records to what only this study's part of a page shows."""
+        return self._part("view", "panels")
+
+    def experiment(self, *, quick: bool = False) -> "Experiment":
         """For the runner."""
-        if self.missing:
-            raise ConfigError(
-                f"{name} needs {', '.join(self.missing)}. `make venv` installs what studies need."
-            )
-        module = import_module(f"bers_studies.{self.module}.study")
-        return Experiment(name, module.QUICK if quick else module.CONFIG, module.trial)
+        from bers_studies.runner.run import Experiment
+
+        return Experiment(self.name, self.quick if quick else self.config, self.trial)
 
     def seeds(self, trials: int | None, *, quick: bool = False) -> range:
         """One number for each part."""
         if trials is not None and self.given is not None:
-            raise ConfigError(f"{self.module} has one trial per {self.given}; leave --trials out.")
+            raise ConfigError(f"{self.name} has one trial per {self.given}; leave --trials out.")
         usual = self.quick_trials if quick and self.given is None else self.trials
         return range((trials or usual) * self.parts)
 
+    def place(self, id: str, said_by: str) -> str:
+        """Where a claim is made: the place in the paper, or our page.
 
-_AGENTS = ("gymnasium", "stable_baselines3", "torch")
-_TUNING = ("optuna", "sklearn", "cmaes")
-STUDIES: dict[str, Study] = {
-    "static": Study("static", 20, 90, needs=("cmaes",)),
-    "safety": Study("safety", 20, 120),
-    "growth": Study("growth", 20, 150),
-    "options": Study("options", 20, 72),
-    "paper-metric": Study("paper_metric", 5, 144),
-    "latent": Study("latent", 5, 24),
-    "supply": Study("supply", 5, 1020, parts=4, quick_trials=1),
-    "supply-options": Study("supply_options", 5, 1080, parts=2, quick_trials=1),
-    "supply-flows": Study("supply_flows", 1, 120, parts=4, quick_trials=1),
-    "reacher": Study("reacher", 5, 520, parts=2, quick_trials=1),
-    "reacher-map": Study("reacher_map", 1, 240, quick_trials=1),
-    "agents": Study("agents", 5, 150, parts=5, quick_trials=1, needs=_AGENTS),
-    "tuning": Study("tuning", 20, 15, parts=5, quick_trials=1, needs=_TUNING),
-    "heads": Study("heads", 5, 72),
-    "trust": Study("trust", 20, 72),
-    "nobody": Study("nobody", 20, 42),
-    "grunfeld": Study("grunfeld", 11, 22, given="firm", needs=("statsmodels",)),
-}
-"""In the order in which they are run."""
+        >>> places = {"": "paper, section 4.3", "a-finds": "paper, figure 5"}
+        >>> study = Study("bers_studies.a", "", trials=1, page="docs/a.md", places=places)
+        >>> study.place("a-finds-1", "paper"), study.place("a-safe", "paper")
+        ('paper, figure 5', 'paper, section 4.3')
+        >>> study.place("a-finds-1", "BERS")
+        'docs/a.md'
+        """
+        if said_by != "paper":
+            return self.page or said_by
+        found = max((start for start in self.places if id.startswith(start)), key=len, default=None)
+        return said_by if found is None else self.places[found]
+
+    def _run(self) -> Any:
+        if self.missing:
+            raise ConfigError(
+                f"{self.name} needs {', '.join(self.missing)}. "
+                "`make venv` installs what studies need."
+            )
+        return import_module(f"{self.package}.study")
+
+    def _part(self, module: str, name: str) -> Any:
+        """What a module of the folder offers under a name; None where there is no such module."""
+        if find_spec(f"{self.package}.{module}") is None:
+            return None
+        return getattr(import_module(f"{self.package}.{module}"), name)
+
+
+def studies() -> dict[str, Study]:
+    """All studies by name, in their order.
+
+    >>> list(studies())[:3]
+    ['static', 'paper-metric', 'latent']
+    """
+    places = [Path(place) for place in bers_studies.__path__]
+    folders = [one.name for one in iter_modules(bers_studies.__path__) if one.ispkg]
+    found: list[Study] = [
+        import_module(f"bers_studies.{folder}").STUDY
+        for folder in folders
+        if any((place / folder / "study.py").is_file() for place in places)
+    ]
+    return {one.name: one for one in sorted(found, key=lambda one: (one.order, one.name))}
 
 
 def study_named(name: str) -> Study:
@@ -80,6 +170,7 @@ def study_named(name: str) -> Study:
     >>> study_named("nobody").trials
     20
     """
-    if name not in STUDIES:
-        raise ConfigError(f"there is no experiment {name!r}. Known: {', '.join(STUDIES)}.")
-    return STUDIES[name]
+    known = studies()
+    if name not in known:
+        raise ConfigError(f"there is no experiment {name!r}. Known: {', '.join(known)}.")
+    return known[name]

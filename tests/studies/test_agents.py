@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from bers_studies.agents import study as agents
-from bers_studies.agents.figures import agents_tables, draw_agents
+from bers_studies.agents.figures import draw_agents
 from bers_studies.agents.study import TASKS, AgentsConfig, _pendulum, _supply, learn, trial
+from bers_studies.agents.tables import tables
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.envs.supply_env import OneHotStocks
 from bers_studies.envs.supply_inputs import one_hot
@@ -39,7 +40,7 @@ def test_every_method_has_a_record(folder):
 
 
 def test_tables_and_picture(folder, tmp_path):
-    made = agents_tables(folder)
+    made = tables(folder)
     assert "**pendulum, SAC**" in made
     assert "| None |" in made
     draw_agents(folder, tmp_path / "a.png")

@@ -3,8 +3,10 @@
 import re
 
 import numpy as np
+from bers_studies.report.curves import Runs
 from bers_studies.report.page import page
-from bers_studies.supply_flows.view import draw_flows, flows_tables, networks
+from bers_studies.supply_flows.tables import tables
+from bers_studies.supply_flows.view import draw_flows, panels
 from report_helpers import write_trials
 
 
@@ -45,16 +47,18 @@ def test_arrows_end_at_the_edge_of_their_place():
 
 def test_the_table_counts_units_by_price(tmp_path):
     write_trials(tmp_path, [[record(), record("None")]])
-    made = flows_tables(tmp_path)
+    made = tables(tmp_path)
     assert "| scenario 2 | BERS | 1,234 | 6.0 | 0.0 | 2.0 |" in made
 
 
 def test_the_page_shows_the_first_trial_and_names_stay_text(tmp_path):
     hostile = "<script>alert(1)</script>"
     names = ["factory", hostile, "B", "C"]
-    write_trials(tmp_path, [[record(places=names)], [record(trial=1, places=names)]])
-    made = page([tmp_path])
+    folder = tmp_path / "supply-flows"
+    write_trials(folder, [[record(places=names)], [record(trial=1, places=names)]])
+    made = page([folder])
     assert made.count('class="route c') == 2
     assert "scenario 2, BERS: profit 1,234" in made
     assert hostile not in made
-    assert networks([{"method": "None"}]) == []
+    (nothing,) = panels(Runs(({"method": "None"},), 1, 0, "supply-flows"))
+    assert nothing.figures == []

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from bers_studies.envs.reacher import Reacher
 from bers_studies.reacher import study as reacher
-from bers_studies.reacher.claims import reacher_claims
-from bers_studies.reacher.figures import draw_map, draw_reacher, reacher_tables
+from bers_studies.reacher.claims import claims
+from bers_studies.reacher.figures import draw_reacher
 from bers_studies.reacher.study import GOALS, METHODS, SOURCES, ReacherConfig, ShownConfig, shown
+from bers_studies.reacher.tables import tables
 from bers_studies.reacher_map import study as reacher_map
+from bers_studies.reacher_map.figures import draw_map
 from bers_studies.report.curves import Runs, read_runs
 from bers_studies.runner.run import Experiment, run
 
@@ -20,8 +22,7 @@ SMALL = ReacherConfig(episodes=2, tests=2, clone_epochs=3, shown=TINY)
 
 
 def short(method):
-    model = replace(method.reuse.model, batches=500)
-    return replace(method, reuse=replace(method.reuse, model=model))
+    return replace(method, model=replace(method.model, batches=500))
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_demonstrations_are_those_of_their_goals():
 
 
 def test_tables_and_pictures(folder, tmp_path):
-    made = reacher_tables(folder)
+    made = tables(folder)
     assert "**upper right**" in made
     assert "| None |" in made
     draw_reacher(folder, tmp_path / "r.png")
@@ -111,7 +112,7 @@ def claimed(ours, upper, lower):
         for method in METHODS
     ]
     runs = Runs(tuple(records), 5, 0, "reacher")
-    return {c.id: c.holds for c in reacher_claims(runs) if c.said_by == "BERS"}
+    return {c.id: c.holds for c in claims(runs) if c.said_by == "BERS"}
 
 
 def test_claims_hold_when_they_should():

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -20,6 +19,7 @@ from bers_studies.static.runs import OURS, PAPER, THRESHOLDS, Method, paper_rule
 
 from bers.data.demonstrations import Demonstrations
 from bers.model.config import ModelConfig
+from bers.optimise.multitask import minimize_many
 
 # one size for all, because most of the time goes into compiling
 TINY = ModelConfig(hidden=(16,), latent_dim=2, batches=1, learning_rate=1e-2)
@@ -34,14 +34,17 @@ SEED, GENERATIONS = 91, 2
 
 
 def tiny(method):
-    reuse = None if method.reuse is None else replace(method.reuse, model=TINY)
-    return replace(method, reuse=reuse)
+    return replace(method, model=TINY)
 
 
 def short(rng, function, *, max_generations=6, fitness=0.0, config=None):
     """Demonstrations of a few generations, however good they get."""
     few = min(max_generations, 6)
     return demonstrate(rng, function, fitness=0.0, max_generations=few, config=config)
+
+
+def small(*arguments, **settings):
+    return minimize_many(*arguments, **settings | {"model": TINY})
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +60,7 @@ def records():
             patch.setattr(study, "PAPER", tiny(PAPER))
         methods = {"BERS": tiny(OURS), "UCB": paper_rule("ucb"), "None": Method(None)}
         patch.setattr(static, "METHODS", methods | {"RGPE": tiny(static.METHODS["RGPE"])})
-        patch.setattr(static, "minimize_many", partial(static.minimize_many, config=TINY))
+        patch.setattr(static, "minimize_many", small)
         patch.setattr(options, "OPTIONS", {name: tiny(options.OPTIONS[name]) for name in OPTIONS})
         changed = ("as printed", "10 batches a generation")
         patch.setattr(
@@ -79,7 +82,7 @@ def records():
         patch.setattr(paper_metric, "ModelConfig", paper)
         patch.setattr(latent, "ModelConfig", paper)
         for study, config in settings.items():
-            found[study.__name__.rsplit(".", 1)[1]] = list(study.trial(config, SEED))
+            found[study.__name__.split(".")[1]] = list(study.trial(config, SEED))
     return found
 
 

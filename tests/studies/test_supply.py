@@ -4,21 +4,20 @@ import json
 
 import numpy as np
 import pytest
-from bers.experiments import (
-    control,
-    supply,
-    supply_demonstrations,
-    supply_flows,
-    supply_options,
-)
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.report.curves import read_runs
-from bers_studies.report.studies import DRAWN
+from bers_studies.rl import methods as control
 from bers_studies.runner.run import Experiment, run
-from bers_studies.supply.claims import supply_claims
+from bers_studies.supply import demonstrations as supply_demonstrations
+from bers_studies.supply import study as supply
+from bers_studies.supply.claims import claims
 from bers_studies.supply.demonstrations import DemonstrationConfig, shown, with_trucks
+from bers_studies.supply.figures import FIGURES
 from bers_studies.supply.study import METHODS, TRUTHS, SupplyConfig, trial
-from bers_studies.supply.tables import supply_options_tables, supply_tables
+from bers_studies.supply.tables import tables
+from bers_studies.supply_flows import study as supply_flows
+from bers_studies.supply_options import study as supply_options
+from bers_studies.supply_options.tables import tables as options_tables
 
 from bers.reuse.transitions import with_products
 
@@ -39,8 +38,7 @@ def records(tmp_path_factory):
 def replace_model(method, **changes):
     from dataclasses import replace
 
-    model = replace(method.reuse.model, **changes)
-    return replace(method, reuse=replace(method.reuse, model=model))
+    return replace(method, model=replace(method.model, **changes))
 
 
 def test_every_method_has_a_record(records):
@@ -107,7 +105,7 @@ def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
     first, second, alone = (r["profit"] for r in found.records)
     assert first != second  # the inputs matter
     assert first != alone
-    made = supply_options_tables(tmp_path / "o")
+    made = options_tables(tmp_path / "o")
     assert "| None |" in made
     assert "target: after 1 | mean of 2 | right weight |" in made
 
@@ -135,9 +133,9 @@ def test_the_options_named_are_ours_with_one_thing_changed():
     for name, (method, inputs) in supply_options.OPTIONS.items():
         if name in ("BERS", "None"):
             continue
-        changed = [inputs is not supply_options._TRUCKS, method.hand != supply.OURS.hand]
+        changed = [inputs is not supply_options._TRUCKS, method.handing != supply.OURS.handing]
         changed += [method.reuse.rule != supply.OURS.reuse.rule]
-        changed += [method.reuse.model != supply.OURS.reuse.model]
+        changed += [method.model != supply.OURS.model]
         assert sum(changed) == 1, name
 
 
@@ -187,7 +185,7 @@ def folder(tmp_path):
 
 
 def test_claims_follow_from_the_records(folder):
-    found = {claim.id: claim for claim in supply_claims(read_runs(folder))}
+    found = {claim.id: claim for claim in claims(read_runs(folder))}
     assert all(claim.trials == 3 for claim in found.values())
     for truth in ("1", "2", "3", "target"):
         assert found[f"supply-best-expert-{truth}-bers"].holds
@@ -206,9 +204,9 @@ def test_claims_follow_from_the_records(folder):
 
 
 def test_tables_and_pictures_come_from_the_journals(folder):
-    tables = supply_tables(folder)
-    assert "3 trials." in tables
-    assert "| BERS | 2010 | 2010 | 2010 | 2010 | 2010 ± 6 | 2010 ± 6 |" in tables
-    for name, draw in DRAWN["supply"].items():
+    made = tables(folder)
+    assert "3 trials." in made
+    assert "| BERS | 2010 | 2010 | 2010 | 2010 | 2010 ± 6 | 2010 ± 6 |" in made
+    for name, draw in FIGURES.items():
         draw(folder, folder / name)
         assert (folder / name).stat().st_size > 10_000

@@ -16,7 +16,7 @@ def records():
     """A seed that took no part in choosing, few generations, and a model that is trained fast."""
     quick = ModelConfig(hidden=(64,), batches=1000, learning_rate=2e-3)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trust, "fit", partial(trust.fit, config=quick))
+        patch.setattr(trust, "Trust", partial(trust.Trust, model=quick))
         return list(trial(CONFIG, 77))
 
 

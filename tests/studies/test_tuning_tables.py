@@ -3,7 +3,7 @@
 import numpy as np
 from bers_studies.report.curves import read_runs
 from bers_studies.runner.journal import write_journal
-from bers_studies.tuning.tables import gaps, needed, share, tuning_tables
+from bers_studies.tuning.tables import gaps, needed, share, tables
 
 
 def journals(folder):
@@ -33,7 +33,7 @@ def test_numbers_of_the_tables(tmp_path):
 
 def test_tables_as_markdown(tmp_path):
     journals(tmp_path / "tuning")
-    text = tuning_tables(tmp_path / "tuning")
+    text = tables(tmp_path / "tuning")
     assert text.startswith("4 trials.\n")
     assert "| trees | BERS | 2.5 | 0.50 (0.50 to 0.50) | 4, 0, 0 |" in text
     assert "| trees | wine | 5.0 | 2.5 | 6.0 |" in text

@@ -13,7 +13,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-import bers_studies.envs  # noqa: F401  registers the environments
+import bers_studies.envs.goals  # noqa: F401  so that Gymnasium knows them, and a digest too
 from bers.data.demonstrations import Demonstrations
 from bers.integrations.gymnasium import Recorder, Recording
 from bers.model.config import ModelConfig
@@ -74,7 +74,7 @@ def learn(
     if rule is not None:
         reuse["replay_buffer_class"] = BersReplayBuffer
         reuse["replay_buffer_kwargs"] = {"sources": sources}
-        trust = BersCallback(inputs=task.inputs, rule=rule, config=config.model)
+        trust = BersCallback(inputs=task.inputs, rule=rule, model=config.model)
     env = task.make()
     if task.noise:
         wide = np.full(env.action_space.shape or (), task.noise)

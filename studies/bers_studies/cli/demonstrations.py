@@ -176,8 +176,8 @@ def _trained(seed: int, steps: int, progress: bool | None) -> list[Any]:
     import gymnasium
     import numpy as np
 
-    from bers.integrations.gymnasium.episodes import Episode, ends
     from bers.integrations.gymnasium import Recording
+    from bers.integrations.gymnasium.episodes import Episode, ends
     from bers_studies.envs import SUPPLY_CHAIN
     from bers_studies.envs.supply_chain import SupplyChain
     from bers_studies.supply.demonstrations import (

@@ -56,9 +56,9 @@ def watch(
 
 def studies(runs: list[Path] | None) -> list[Path]:
     """The folders of studies that are meant: those given, or those in a folder of them."""
-    from bers_studies.report.studies import ABOUT
+    from bers_studies.study import studies as known
 
-    order, found = list(ABOUT), []
+    order, found = list(known()), []
     for folder in runs or [Path("reproductions")]:
         if not folder.is_dir():
             raise ConfigError(

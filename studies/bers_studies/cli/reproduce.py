@@ -16,12 +16,10 @@ import typer
 
 from bers.cli.common import Progress, make_folder, new_console, print_table
 from bers.errors import ConfigError
+from bers_studies.study import Study, studies, study_named
 
-_NAMES = (
-    "static, safety, growth, options, paper-metric, latent, supply, supply-options, "
-    "supply-flows, reacher, reacher-map, agents, tuning, heads, trust, nobody, grunfeld"
-)
-
+_NAMES = ", ".join(studies())
+_ME = "bers-studies"
 _QUICK_LOOK = "about 8 minutes"
 
 
@@ -53,27 +51,25 @@ def reproduce(
     Trials that are there already are not run again; after a stop the same command goes on. What
     is stored in reproductions/ was made so too: `bers-studies compare` sets two side by side.
     """
-    from bers_studies.study import STUDIES, study_named
-
-    names = what or list(STUDIES)
-    for name in names:
-        study_named(name)
-    if out is not None and len(names) > 1:
+    names = list(dict.fromkeys(what or studies()))
+    chosen = [study_named(name) for name in names]
+    if out is not None and len(chosen) > 1:
         raise ConfigError("--out is for one experiment. Name it, or leave --out out.")
-    folders = {name: out or Path("quick" if quick else "runs") / name for name in names}
+    root = Path("quick" if quick else "runs")
     if dry_run:
-        return _tell(folders, trials, quick, jobs)
+        return _tell([(study, out or root / study.name) for study in chosen], trials, quick, jobs)
     how = {"jobs": jobs, "backend": backend, "address": address, "fresh": fresh}
     failed = []
-    for name in [] if what else [name for name in names if STUDIES[name].missing]:
-        lost = ", ".join(STUDIES[name].missing)
-        failed.append(f"bers: {name} was left out: it needs {lost}. Run `make venv`.")
-        del folders[name]
+    for study in [] if what else [study for study in chosen if study.missing]:
+        lost = ", ".join(study.missing)
+        failed.append(f"{_ME}: {study.name} was left out: it needs {lost}. Run `make venv`.")
+        chosen.remove(study)
     with _compiled_once():
-        for i, (name, folder) in enumerate(folders.items(), start=1):
+        for i, study in enumerate(chosen, start=1):
             if len(names) > 1:
-                new_console().print(f"\n{name} ({i} of {len(folders)})", style="bold", markup=False)
-            failed += _run(name, folder, trials, quick, progress, how)
+                title = f"\n{study.name} ({i} of {len(chosen)})"
+                new_console().print(title, style="bold", markup=False)
+            failed += _run(study, out or root / study.name, trials, quick, progress, how)
     if failed:
         print(*failed, sep="\n", file=sys.stderr)
         raise typer.Exit(1)
@@ -94,7 +90,7 @@ def _compiled_once() -> Iterator[None]:
 
 
 def _run(
-    name: str,
+    study: Study,
     folder: Path,
     trials: int | None,
     quick: bool,
@@ -104,65 +100,54 @@ def _run(
     """One study with its tables and pictures; what failed, in words."""
     from bers_studies.report.figures import QUICK
     from bers_studies.runner.run import run
-    from bers_studies.study import study_named
 
-    study = study_named(name)
     seeds = study.seeds(trials, quick=quick)
     make_folder(folder)
     if quick:
         (folder / QUICK).touch()
-    experiment = study.experiment(name, quick=quick)
+    experiment = study.experiment(quick=quick)
     with redirect_stdout(sys.stderr):  # Ray tells of dead workers on standard output
-        outcome = run(experiment, seeds, folder, progress=progress, label=name, **how)
+        outcome = run(experiment, seeds, folder, progress=progress, label=study.name, **how)
     if outcome.ok:
-        _report(name, folder)
+        _report(study, folder)
     if not outcome.failed:
         return []
     seed, traceback = next(iter(outcome.tracebacks.items()))
     return [
-        f"bers: {outcome.failed} of {outcome.ok + outcome.failed} trials failed; seed {seed} with "
+        f"{_ME}: {outcome.failed} of {outcome.ok + outcome.failed} trials failed; seed {seed} with "
         f"{traceback.strip().splitlines()[-1]}. The journals hold the rest."
     ]
 
 
-def _report(name: str, out: Path) -> None:
+def _report(study: Study, out: Path) -> None:
     """Tables and pictures, from the journals alone."""
     from bers.files import write_atomically
-    from bers_studies.report.studies import DRAWN, TABLES
 
-    if name == "supply":
-        from bers_studies.envs.actor_drawing import draw_actor
-        from bers_studies.envs.supply_drawing import draw_scenarios
-
-        draw_scenarios(out / "scenarios.png")
-        draw_actor(path=out / "actor.png")
-    for picture, draw in DRAWN.get(name, {}).items():
+    for picture, draw in study.figures.items():
         draw(out, out / picture)
         new_console().print(f"Picture: {out / picture}", markup=False)
-    if name in TABLES:
-        tables = TABLES[name](out)
+    if study.tables is not None:
+        tables = study.tables(out)
         with write_atomically(out / "tables.md") as temporary:
             temporary.write_text(tables)
         new_console().print(tables, markup=False)
 
 
-def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int | None) -> None:
+def _tell(
+    folders: list[tuple[Study, Path]], trials: int | None, quick: bool, jobs: int | None
+) -> None:
     """What is done, what is missing, and how long that takes."""
-    import os
-
     from bers_studies.runner.folder import refused
     from bers_studies.runner.run import study_folder
-    from bers_studies.study import study_named
 
     at_once, rows, total, unknown = jobs or os.cpu_count() or 1, [], 0.0, 0
-    for name, folder in folders.items():
-        study = study_named(name)
+    for study, folder in folders:
         seeds = study.seeds(trials, quick=quick)
         if study.missing:
             note = f"needs {', '.join(study.missing)}: make venv"
-            rows.append([name, str(len(seeds)), "?", "?", "?", note])
+            rows.append([study.name, str(len(seeds)), "?", "?", "?", note])
             continue
-        here = study_folder(study.experiment(name, quick=quick), folder)
+        here = study_folder(study.experiment(quick=quick), folder)
         why = refused(here)
         done = 0 if why else sum(here.is_done(seed) for seed in seeds)
         left = len(seeds) - done
@@ -172,7 +157,7 @@ def _tell(folders: dict[str, Path], trials: int | None, quick: bool, jobs: int |
             total += seconds or 0.0
             unknown += seconds is None
         note = "by other code or settings: --fresh or --out" if why else ""
-        rows.append([name, str(len(seeds)), str(done), str(left), _time(seconds), note])
+        rows.append([study.name, str(len(seeds)), str(done), str(left), _time(seconds), note])
     print_table(["study", "parts", "done", "left", "takes", ""], rows)
     cores = f"{at_once} core{'s' if at_once > 1 else ''}"
     more = f"; {unknown} of these were never timed" if unknown else ""

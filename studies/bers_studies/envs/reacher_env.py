@@ -9,8 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import gymnasium
 import jax
 import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from jaxtyping import Bool, Float32, Float64, UInt8
 
 from bers.errors import ConfigError, DataError
@@ -24,17 +29,6 @@ from bers_studies.envs.checks import (
     seeds_of,
 )
 from bers_studies.envs.reacher import TORQUES, Reacher, step, tip
-
-try:
-    import gymnasium
-    from gymnasium import spaces
-    from gymnasium.utils import seeding
-    from gymnasium.vector import AutoresetMode, VectorEnv
-    from gymnasium.vector.utils import batch_space
-except ImportError as error:
-    raise ConfigError(
-        "bers_studies.envs.reacher_env needs Gymnasium: pip install 'bers[gymnasium]'."
-    ) from error
 
 _FPS = {"render_fps": 60}
 _FASTEST = 1e3  # radians per second that an observation can hold; far above what the arm reaches

@@ -10,8 +10,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import gymnasium
 import jax
 import numpy as np
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
 from jaxtyping import Bool, Float32, Float64, Int, Int32, UInt8
 from numpy.typing import ArrayLike
 
@@ -27,17 +32,6 @@ from bers_studies.envs.checks import (
 )
 from bers_studies.envs.supply_chain import Breakdown, Scenario, SupplyChain, Table, step_with
 from bers_studies.envs.supply_inputs import one_hot
-
-try:
-    import gymnasium
-    from gymnasium import spaces
-    from gymnasium.utils import seeding
-    from gymnasium.vector import AutoresetMode, VectorEnv
-    from gymnasium.vector.utils import batch_space
-except ImportError as error:
-    raise ConfigError(
-        "bers_studies.envs.supply_env needs Gymnasium: pip install 'bers[gymnasium]'."
-    ) from error
 
 _AHEAD = 64  # periods of demand that the vector environment draws at once
 _step = jax.jit(step_with, static_argnames="config")

@@ -16,9 +16,7 @@ import numpy as np
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError
 from bers.model.config import ModelConfig
-from bers.model.neural_linear import fit
-from bers.trust.beliefs import beliefs
-from bers.trust.rules import weigh
+from bers.trust.trust import Trust
 
 Years = Literal["every other", "first ten"]
 
@@ -54,13 +52,14 @@ def trial(config: GrunfeldConfig, seed: int) -> Iterator[dict[str, object]]:
         year = np.arange(firm.n)
         seen = year % 2 == 0 if protocol == "every other" else year < 10
         target, unseen = firm.take(seen), firm.take(~seen)
-        model = fit([*others, target], config=config.model, progress=False)
-        known = beliefs(model, target)
-        heads = model.features(unseen.x) @ known.sources.mu.T
+        trust = Trust(others, model=config.model, joint=True, progress=False).observe(target)
+        model = trust.model
+        assert model is not None
+        heads = model.features(unseen.x) @ model.heads.mu[:-1].T
         equal = _error(heads.mean(axis=1), unseen.y)
         for rule in config.rules:
-            a = weigh(known, rule)
-            share = a / a.sum() if a.sum() > 0 else np.full(known.N, 1 / known.N)
+            a = trust.weights_by(rule)
+            share = a / a.sum() if a.sum() > 0 else np.full(len(a), 1 / len(a))
             yield {
                 "years": protocol,
                 "firm": firm.name,

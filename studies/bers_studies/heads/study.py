@@ -58,7 +58,7 @@ def trial(config: HeadsConfig, seed: int) -> Iterator[dict[str, object]]:
             seen, unseen = run.split(rng, HELD_OUT)
             grown = refine(model, [*kept, seen], batches=config.refinements, progress=False)
             result = score(grown, len(kept), unseen)
-            yield record(result, rows=grown.rows[-1], kind="target", setting=name)
+            yield record(result, rows=int(grown.rows[-1]), kind="target", setting=name)
 
 
 CONFIG = HeadsConfig()

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
-from bers.optimise.objective import Objective
 from bers.optimise.ask_tell import Optimizer
+from bers.optimise.objective import Objective
 from bers_studies.static.demonstrations import BOUNDS, demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES
 from bers_studies.static.runs import PAPER, Models
@@ -36,18 +37,18 @@ def trial(config: LatentConfig, seed: int) -> Iterator[dict[str, Any]]:
     """The four targets of one seed."""
     rng = np.random.default_rng([seed, 8])
     small = ModelConfig.paper(latent_dim=config.latent_dim)
-    method = replace(PAPER, reuse=replace(PAPER.reuse, model=small))  # pyright: ignore
+    method = replace(PAPER, model=small)
     models = Models([demonstrate(rng, function) for function in SOURCES], seed)
     for target in (*SOURCES, RASTRIGIN):
         optimizer = Optimizer(
-            BOUNDS, models.sources, rng=np.random.default_rng([seed, 9]), updating="immediate",
-            transform=method.transform, model=models.get(method), reuse=method.reuse,
+            BOUNDS, models.sources, rng=np.random.default_rng([seed, 9]), learner=DE(),
+            reuse=method.reuse, model=models.get(method),
         )  # fmt: skip
         objective = Objective(target)
         means, covariances = [], []
         for generation in range(config.generations + 1):
             optimizer.advance(objective)
-            heads = optimizer.reuse.model.heads  # pyright: ignore
+            heads = optimizer.trust.model.heads  # pyright: ignore
             means.append(heads.mu.round(4).tolist())
             if generation % EVERY == 0:
                 wide = heads.noise[:, None, None] * heads.Sigma

@@ -1,8 +1,8 @@
 """The heads' posterior means with two features, frame by frame, as SVG.
 
-Enters: means of all heads after each generation, and how wide their posteriors are. Leaves: one
-`<svg>` whose frames a page shows one at a time; without a script the last one is seen, with the
-way that led there.
+Enters: records with `means` of all heads after each generation, and `covariances`, how wide their
+posteriors are. Leaves: for each target an `<svg>` whose frames a page shows one at a time; without
+a script the last one is seen, with the way that led there.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,30 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
+from bers_studies.report.curves import Runs
+from bers_studies.report.panel import Panel
 from bers_studies.report.svg import nice_ticks
 
 _SIZE, _PAD = 360, 44
 _CIRCLE = np.linspace(0, 2 * np.pi, 37)
 _TWO_SIGMA = 2.0
+_FRAMES = 5  # generations between two frames, as the study records covariances
+_HEADS = ("target", "Rosenbrock", "Ackley", "Sphere")
+_ORDER = [3, 0, 1, 2]  # the target has the first colour, as on the other charts
+
+
+def panels(runs: Runs) -> list[Panel]:
+    """One drawing for each target, of its first trial."""
+    made = []
+    for panel in runs.values("panel"):
+        record = runs.pick(panel=panel)[0]
+        means = np.array(record["means"])[::_FRAMES, _ORDER, :2]
+        spread = record.get("covariances")
+        covariances = None if spread is None else np.array(spread)[:, _ORDER]
+        labels = [f"generation {_FRAMES * i}" for i in range(len(means))]
+        made.append((panel, draw_frames(panel, means, covariances, _HEADS, labels)))
+    title = "Posterior means of w, two features"
+    return [Panel(title, made, names=_HEADS, legend="Heads", frames=True)]
 
 
 def draw_frames(

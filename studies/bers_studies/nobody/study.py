@@ -11,9 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.model.neural_linear import fit
-from bers.trust.beliefs import beliefs
-from bers.trust.rules import weigh
+from bers.trust.trust import Trust
 from bers_studies.static.demonstrations import demonstrate
 from bers_studies.static.functions import SOURCES, SPHERE
 
@@ -44,9 +42,10 @@ def trial(config: NobodyConfig, seed: int) -> Iterator[dict[str, object]]:
             Demonstrations(x, KINDS[kind](rng, x.astype(np.float64)), f"{kind} {i}")
             for i, x in enumerate(points)
         ]
-        known = beliefs(fit([*sources, target], rng=seed, progress=False), target)
+        trust = Trust(sources, joint=True, rng=seed, progress=False).observe(target)
         for rule in config.rules:
-            yield {"kind": kind, "rule": rule, "nobody": 1 - float(weigh(known, rule).sum())}
+            nobody = 1 - float(trust.weights_by(rule).sum())
+            yield {"kind": kind, "rule": rule, "nobody": nobody}
 
 
 CONFIG = NobodyConfig()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.learners.differential_evolution import DEConfig
+from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers_studies.static.demonstrations import demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES
@@ -19,8 +19,8 @@ from bers_studies.static.runs import PAPER, Method, Models, curve
 
 
 def _changed(batches: int = 1, **changes: Any) -> Method:
-    reuse = replace(PAPER.reuse, model=ModelConfig.paper(**changes), batches=batches)  # pyright: ignore
-    return replace(PAPER, reuse=reuse)
+    reuse = replace(PAPER.reuse, batches=batches)  # pyright: ignore
+    return Method(reuse, ModelConfig.paper(**changes))
 
 
 VARIANTS: dict[str, Method] = {
@@ -30,10 +30,7 @@ VARIANTS: dict[str, Method] = {
     "10 batches a generation": _changed(batches=10),
     "d = 2": _changed(latent_dim=2),
     "d = 50": _changed(latent_dim=50),
-    "our model, the paper's metric": replace(
-        PAPER,
-        reuse=replace(PAPER.reuse, model=ModelConfig()),  # pyright: ignore
-    ),
+    "our model, the paper's metric": replace(PAPER, model=ModelConfig()),
 }
 """One thing changed at a time."""
 
@@ -52,7 +49,7 @@ def trial(config: PaperMetricConfig, seed: int) -> Iterator[dict[str, Any]]:
     """All variants of one seed."""
     rng = np.random.default_rng([seed, 7])
     sources = [demonstrate(rng, function) for function in SOURCES]
-    longer = DEConfig(population=config.long_population)
+    longer = DE(population=config.long_population)
     long = [demonstrate(rng, function, config=longer) for function in SOURCES]
     models = Models(sources, seed)
     variants: dict[str, tuple[Models, Method]] = {
@@ -61,7 +58,7 @@ def trial(config: PaperMetricConfig, seed: int) -> Iterator[dict[str, Any]]:
     more = ModelConfig.paper(batches=config.long_batches)
     variants[f"{config.long_batches:,} batches before"] = (
         models,
-        replace(PAPER, reuse=replace(PAPER.reuse, model=more)),  # pyright: ignore
+        replace(PAPER, model=more),
     )
     variants[f"demonstrations with NP = {config.long_population}"] = Models(long, seed), PAPER
     for name, (runs, method) in variants.items():

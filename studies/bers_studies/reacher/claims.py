@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from bers_studies.reacher.figures import returns
 from bers_studies.report.claim import Claim, claim_of, ends
 from bers_studies.report.curves import Runs
 from bers_studies.report.statistics import probability_of_improvement
@@ -18,7 +17,7 @@ _OURS, _PAPER = "BERS", "BERS, paper's recipe"
 _NAMES = {"PPR": "policy reuse", "None": "plain DQN", "RLPD": "half-and-half batches"}
 
 
-def reacher_claims(runs: Runs) -> Iterator[Claim]:
+def claims(runs: Runs) -> Iterator[Claim]:
     """All of them."""
     goals = runs.values("panel")
     for who, method in (("paper", _PAPER), ("BERS", _OURS)):
@@ -53,7 +52,7 @@ def _weights(runs: Runs, goal: str, who: str, method: str) -> Iterator[Claim]:
 def _ahead(
     runs: Runs, goal: str, who: str, method: str, rival: str, called: str | None = None
 ) -> Claim:
-    ours, theirs = (returns(runs, goal, name).mean(axis=1) for name in (method, rival))
+    ours, theirs = (_over_all(runs, goal, name) for name in (method, rival))
     return claim_of(
         runs,
         f"reacher-ahead-{rival.lower()}-{goal.replace(' ', '-')}-{who.lower()}",
@@ -67,10 +66,14 @@ def _ahead(
 
 
 def _improves(runs: Runs, goal: str) -> Claim:
-    ours, theirs = (returns(runs, goal, name).mean(axis=1) for name in (_OURS, "None"))
+    ours, theirs = (_over_all(runs, goal, name) for name in (_OURS, "None"))
     found = probability_of_improvement(-ours, -theirs)
     text = f"on the arm's {goal} goal, {_OURS} is better than plain DQN over all episodes with a "
     text += "probability of improvement of 0.8 or more"
     id = f"reacher-improves-{goal.replace(' ', '-')}"
     claim = claim_of(runs, id, text, "BERS", f"{found.value:.2f}", found.value >= 0.8)
     return replace(claim, interval=ends(found[1:]))
+
+
+def _over_all(runs: Runs, goal: str, method: str) -> np.ndarray:
+    return runs.array("returns", panel=goal, method=method).mean(axis=1)

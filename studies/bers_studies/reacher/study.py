@@ -13,8 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from bers.algorithm import ReuseConfig
-from bers.reuse.transitions import HandConfig
 from bers.model.config import ModelConfig
+from bers.reuse.transitions import TransitionConfig
 from bers_studies.envs.reacher import TORQUES, Reacher, ReacherTask, tip
 from bers_studies.rl.dqn import DQN, DQNConfig, DQNState, episode, returns_of
 from bers_studies.rl.handed import key_of, nothing_handed
@@ -46,12 +46,13 @@ PARTS = len(GOALS)
 
 _MODEL = ModelConfig.paper(activation="tanh", learning_rate=5e-4, batches=20_000, batch_size=32)
 OURS = Method(
-    ReuseConfig(schedule=FADING, batches=20, subset=2000, model=ModelConfig()),
-    HandConfig(mix="row", at_once=False),
+    ReuseConfig(schedule=FADING, batches=20, subset=2000),
+    TransitionConfig(mix="row", at_once=False),
+    ModelConfig(),
 )
-_PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None, model=_MODEL)
+_PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None)
 
-WEIGHTED: dict[str, Method] = {"BERS": OURS, **paper_methods(_PAPER, len(SOURCES))}
+WEIGHTED: dict[str, Method] = {"BERS": OURS, **paper_methods(_PAPER, _MODEL, len(SOURCES))}
 METHODS = (*WEIGHTED, "PPR", "None")
 
 

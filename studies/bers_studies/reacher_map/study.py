@@ -14,10 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bers.data.demonstrations import Demonstrations
-from bers.model.neural_linear import fit, refine
-from bers.trust.beliefs import beliefs
-from bers.trust.rules import weigh
+from bers.model.neural_linear import fit
+from bers.trust.trust import Trust
 from bers_studies.envs.reacher import Reacher, ReacherTask, reward
 from bers_studies.reacher.study import OURS, SOURCES, ShownConfig, seen_by_the_model, shown
 from bers_studies.rl.dqn import DQN, DQNConfig, episode
@@ -35,25 +33,25 @@ class ReacherMapConfig:
     episodes: int = 8
     """Of random actions, whose rewards are known for each goal; one alone stays near its start."""
     shown: ShownConfig = field(default_factory=ShownConfig)
-    batches: int = OURS.reuse.model.batches
+    batches: int = OURS.model.batches
     """Of the model's training."""
 
 
 def trial(config: ReacherMapConfig, seed: int) -> Iterator[dict[str, Any]]:
     """All goals of one trial, with the same four demonstrators and the same random episode."""
     given = shown(seed, config.shown)
-    settings = replace(OURS.reuse.model, batches=config.batches)
+    settings = replace(OURS.model, batches=config.batches)
     model = fit(given.sources, config=settings, rng=seed, progress=False)
+    start = Trust(given.sources, model=model, batches=0, progress=False)
     rows = _random_rows(seed, config.episodes)
     x = seen_by_the_model(rows.s_tm1, rows.a_tm1, rows.s_t).astype(np.float64)
     weights: dict[str, list[list[float]]] = {rule: [] for rule in RULES}
     goals = spread(config.goals, Reacher().reach)
     for goal in goals:
         paid = jax.vmap(partial(reward, config=Reacher(tuple(goal))))(jnp.asarray(rows.s_t))
-        target = Demonstrations(x, np.asarray(paid, np.float64), "target")
-        known = beliefs(refine(model, [*given.sources, target], batches=0, progress=False), target)
+        trust = start.observe(x, np.asarray(paid, np.float64))
         for rule in RULES:
-            weights[rule].append(weigh(known, rule).round(3).tolist())
+            weights[rule].append(trust.weights_by(rule).round(3).tolist())
     places = [[round(float(v), 4) for v in goal] for goal in goals]
     wants = [list(place) for place in SOURCES.values()]
     yield {"goals": places, "names": list(SOURCES), "wants": wants, "weights_at": weights}

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from bers_studies.report.claim_places import place
 from bers_studies.report.curves import Runs
 from bers_studies.report.statistics import interval
 
@@ -24,11 +23,8 @@ class Claim:
     trials: int
     holds: bool
     journal: str
-
-    @property
-    def where(self) -> str:
-        """The place in the paper, or our page, that says it."""
-        return place(self.id, self.said_by)
+    where: str = ""
+    """The place in the paper, or our page, that says it."""
 
     @property
     def span(self) -> str:
@@ -42,7 +38,7 @@ class Claim:
     def to_dict(self) -> dict[str, Any]:
         """As plain values; an infinite end of the interval is None, since JSON has no infinity."""
         pair = self.interval and tuple(end if np.isfinite(end) else None for end in self.interval)
-        return asdict(self) | {"interval": pair, "where": self.where}
+        return asdict(self) | {"interval": pair}
 
 
 def claim_of(

@@ -13,25 +13,7 @@ from bers.errors import ConfigError
 from bers.files import write_atomically
 from bers_studies.report.claim import Claim
 from bers_studies.report.curves import table
-
-HEAD = (
-    "best-expert-rastrigin",
-    "ahead-of-ucb-rastrigin",
-    "favours-sphere-paper",
-    "safe-other-functions-sphere",
-    "trust-rastrigin",
-    "nobody-noise",
-    "supply-best-expert-target-bers",
-    "supply-equal-weights-bers",
-    "reacher-improves-upper-right",
-    "reacher-both-bers",
-    "agents-ahead-none-supply-chain-td3",
-    "agents-safe-none-pendulum-sac-all-mislead",
-    "tuning-saved-kernel-ridge",
-    "tuning-saved-boosting",
-)
-"""Ids of the claims in the short table, which the README shows: one or two per study, and some that
-do not hold."""
+from bers_studies.study import studies
 
 _MEASURED = ("measured", "95% interval", "trials", "holds")
 _WHO = {"paper": "The paper's claims", "BERS": "Our claims"}
@@ -49,7 +31,15 @@ def all_claims(found: Sequence[Claim]) -> str:
     for who, title in _WHO.items():
         for holds, end in ((False, "that do not hold"), (True, "that hold")):
             rows = [
-                [c.claim, c.where, c.measured, c.span, str(c.trials), _yes(c), f"`{c.journal}`"]
+                [
+                    c.claim,
+                    c.where or who,
+                    c.measured,
+                    c.span,
+                    str(c.trials),
+                    _yes(c),
+                    f"`{c.journal}`",
+                ]
                 for c in found
                 if c.said_by == who and c.holds is holds
             ]
@@ -60,14 +50,14 @@ def all_claims(found: Sequence[Claim]) -> str:
 
 
 def head_claims(found: Sequence[Claim], page: str = "docs/claims.md") -> str:
-    """The claims of the short table, with the number of those that do not hold; `page` has all.
+    """The claims that studies put first, with the number of those that hold; `page` has all.
 
     >>> one = Claim("trust-rastrigin", "it works", "BERS", "0.9", None, 20, True, "runs/a")
     >>> print(head_claims([one]).splitlines()[2])
     | it works | BERS | 0.9 |  | 20 | yes |
     """
     known = {c.id: c for c in found}
-    chosen = [known[id] for id in HEAD if id in known]
+    chosen = [known[id] for study in studies().values() for id in study.head if id in known]
     rows = [[c.claim, c.said_by, c.measured, c.span, str(c.trials), _yes(c)] for c in chosen]
     lines = table(["claim", "said by", *_MEASURED], _escaped(rows))
     failing = f"{page}#the-papers-claims-that-do-not-hold"

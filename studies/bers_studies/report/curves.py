@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from bers.errors import FileError
+from bers_studies.report.statistics import standard_error
 from bers_studies.runner.journal import Journal, read_journals
 
 THRESHOLDS = {"Rosenbrock": "0.01", "Ackley": "0.01", "Sphere": "0.01"}
@@ -29,6 +30,16 @@ class Runs:
     failed: int
     folder: str
 
+    @property
+    def heading(self) -> str:
+        """How many trials there are, as the first line of tables says it.
+
+        >>> Runs((), 20, 1, "runs/a").heading
+        '20 trials, 1 failed and left out.'
+        """
+        lost = f", {self.failed} failed and left out" if self.failed else ""
+        return f"{self.trials} trials{lost}."
+
     def pick(self, **wanted: object) -> list[dict[str, Any]]:
         """Records that have these values, in the order of the trials."""
         found = [r for r in self.records if all(r.get(k) == v for k, v in wanted.items())]
@@ -41,9 +52,13 @@ class Runs:
         """All values of a field, in order of appearance."""
         return list(dict.fromkeys(r[name] for r in self.records if name in r))
 
+    def array(self, field: str, **wanted: object) -> np.ndarray:
+        """What the records with these values hold in a field, one row for each."""
+        return np.array([r[field] for r in self.pick(**wanted)])
+
     def best(self, **wanted: object) -> np.ndarray:
         """Best value so far, (trials, generations + 1)."""
-        return np.array([r["best"] for r in self.pick(**wanted)])
+        return self.array("best", **wanted)
 
     def evaluations(self, panel: str, threshold: str | None = None, **wanted: object) -> np.ndarray:
         """Evaluations until the panel's threshold; infinite where it was not reached."""
@@ -133,6 +148,15 @@ def span(ends: Sequence[float], form: str = "{:.3g}") -> str:
     if np.isnan(ends[0]):
         return "not available"
     return f"{number(ends[0], form)} to {number(ends[1], form)}"
+
+
+def with_error(values: np.ndarray) -> str:
+    """A mean and its standard error, for a table of whole numbers.
+
+    >>> with_error(np.array([9.0, 11.0]))
+    '10 ± 1'
+    """
+    return f"{values.mean():.0f} ± {standard_error(values):.0f}"
 
 
 def by_method(runs: Runs, panel: str, methods: Sequence[str]) -> Mapping[str, np.ndarray]:

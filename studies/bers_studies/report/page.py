@@ -18,22 +18,18 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from bers.errors import FileError
-from bers_studies.latent.view import draw_frames
 from bers_studies.report.claim import Claim
 from bers_studies.report.claims import claims_of
 from bers_studies.report.curves import Runs, runs_of
 from bers_studies.report.figures import is_quick
 from bers_studies.report.markdown import to_html
-from bers_studies.report.studies import ABOUT
+from bers_studies.report.panel import Panel
 from bers_studies.report.svg import draw
-from bers_studies.report.views import STATISTICS, groups, has
+from bers_studies.report.views import STATISTICS, groups
 from bers_studies.runner.journal import Journal, read_journals
-from bers_studies.supply_flows.view import COSTS, networks
+from bers_studies.study import Study, studies
 
 _PICTURES = 4_000_000  # bytes of a picture that a page takes
-_FRAMES = 5  # generations between two frames, as the study records covariances
-_HEADS = ("target", "Rosenbrock", "Ackley", "Sphere")
-_ORDER = [3, 0, 1, 2]  # the target has the first colour, as on the other charts
 COLOURS = 16
 """Classes that the style sheet knows."""
 
@@ -58,9 +54,7 @@ class Section:
     about: str = ""
     claims: list[Claim] = field(default_factory=list)
     charts: list[Shown] = field(default_factory=list)
-    frames: list[tuple[str, Markup]] = field(default_factory=list)
-    frame_names: list[str] = field(default_factory=list)
-    networks: list[tuple[str, Markup]] = field(default_factory=list)
+    panels: list[Panel] = field(default_factory=list)
     tables: Markup | str = ""
     pictures: list[tuple[str, str]] = field(default_factory=list)
     provenance: dict[str, str] = field(default_factory=dict)
@@ -92,7 +86,6 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
         script=Markup(script),
         script_hash=_hash(script),
         colours=COLOURS,
-        costs=COSTS,
         live=live,
     )
 
@@ -107,14 +100,13 @@ def _section(folder: Path, live: bool) -> Section:
     fine = [j for j in journals if not j.failed]
     runs = runs_of(folder, journals) if fine else None
     quick = is_quick(folder)
+    study = _study(folder, fine)
     return Section(
         name=folder.name,
-        about=ABOUT.get(folder.name, ""),
-        claims=[] if runs is None or quick else claims_of(folder.name, runs),
+        about="" if study is None else study.about,
+        claims=[] if runs is None or quick else _claims(study, runs),
         charts=[] if runs is None else _charts(runs),
-        frames=[] if runs is None else _latent(runs),
-        frame_names=list(_HEADS),
-        networks=[] if runs is None else [(n, Markup(svg)) for n, svg in networks(runs.records)],
+        panels=[] if runs is None else _panels(study, runs),
         tables=tables,
         pictures=pictures,
         provenance=_provenance(fine),
@@ -122,6 +114,25 @@ def _section(folder: Path, live: bool) -> Section:
         failed=len(journals) - len(fine),
         quick=quick,
     )
+
+
+def _study(folder: Path, journals: Sequence[Journal]) -> Study | None:
+    """The study that journals name, or else their folder; None if it is not one of ours."""
+    named = journals[0].header.get("name") if journals else None
+    return studies().get(str(named or folder.name))
+
+
+def _claims(study: Study | None, runs: Runs) -> list[Claim]:
+    """None as long as a study has not come far enough."""
+    try:
+        return [] if study is None else claims_of(study, runs)
+    except FileError:
+        return []
+
+
+def _panels(study: Study | None, runs: Runs) -> list[Panel]:
+    make = None if study is None else study.panels
+    return [] if make is None else make(runs)
 
 
 def _charts(runs: Runs) -> list[Shown]:
@@ -145,18 +156,6 @@ def _charts(runs: Runs) -> list[Shown]:
 
 def _rounded(values: np.ndarray) -> list[float | None]:
     return [float(f"{v:.4g}") if np.isfinite(v) else None for v in np.asarray(values, float)]
-
-
-def _latent(runs: Runs) -> list[tuple[str, Markup]]:
-    made = []
-    for panel in runs.values("panel") if has(runs, "means") else []:
-        record = runs.pick(panel=panel)[0]
-        means = np.array(record["means"])[::_FRAMES, _ORDER, :2]
-        spread = record.get("covariances")
-        covariances = None if spread is None else np.array(spread)[:, _ORDER]
-        labels = [f"generation {_FRAMES * i}" for i in range(len(means))]
-        made.append((panel, Markup(draw_frames(panel, means, covariances, _HEADS, labels))))
-    return made
 
 
 def _provenance(journals: Sequence[Journal]) -> dict[str, str]:

@@ -17,16 +17,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from bers.algorithm import Reuse, ReuseConfig, experience_reuse, new_reuse
-from bers.reuse.transitions import Hand, HandConfig
+from bers.algorithm import Reuse, ReuseConfig, experience_reuse
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
 from bers.files import write_atomically
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit
+from bers.reuse.transitions import TransitionConfig, TransitionReuse
 from bers.schedules import Power
-from bers.trust.rules import is_blind
+from bers.trust.rules import rule_named
+from bers.trust.trust import Trust
 from bers_studies.rl.policy_reuse import Arms, PolicyGuide, cloned
 from bers_studies.rl.replay import Transitions
 from bers_studies.runner.provenance import code_digest
@@ -40,19 +41,19 @@ class Method:
     """A way to use the sources' transitions by weights."""
 
     reuse: ReuseConfig
-    hand: HandConfig
+    handing: TransitionConfig
+    model: ModelConfig
 
 
-def paper_methods(recipe: ReuseConfig, sources: int) -> dict[str, Method]:
+def paper_methods(recipe: ReuseConfig, model: ModelConfig, sources: int) -> dict[str, Method]:
     """The paper's recipe, each source alone, and half-and-half batches (RLPD)."""
-    as_printed = HandConfig.paper()
+    printed = Method(recipe, TransitionConfig.paper(), model)
+    half = TransitionConfig(mix="half", relabel=False)
+    single = [replace(recipe, rule=f"single:{i}") for i in range(sources)]
     return {
-        "BERS, paper's recipe": Method(recipe, as_printed),
-        **{
-            f"S{i + 1}": Method(replace(recipe, rule=f"single:{i}"), as_printed)
-            for i in range(sources)
-        },
-        "RLPD": Method(replace(recipe, rule="equal"), HandConfig(mix="half", relabel=False)),
+        "BERS, paper's recipe": printed,
+        **{f"S{i + 1}": replace(printed, reuse=one) for i, one in enumerate(single)},
+        "RLPD": Method(replace(recipe, rule="equal"), half, model),
     }
 
 
@@ -158,16 +159,26 @@ class Bench:
         """Algorithm 1: scores and weights; `watch` sees what is known before and after."""
         rng, state = self.fresh()
         given, own = self.given, np.random.default_rng([self.number, 2])
-        hand = Hand(given.x, given.pool.r_t, given.counts, method.hand)
-        model = None if is_blind(method.reuse.rule) else self._model(method.reuse.model)
-        reuse = new_reuse(
-            own, given.sources, config=method.reuse, model=model, hand=hand, keep=given.keep
+        config = method.reuse
+        looks = rule_named(config.rule).needs == "posteriors"
+        trust = Trust(
+            given.sources,
+            rule=config.rule,
+            model=self._model(method.model) if looks else None,
+            batches=config.batches,
+            subset=config.subset,
+            keep=given.keep,
+            predicts=False,
+            rng=own,
+            progress=False,
         )
+        offer = TransitionReuse(given.x, given.pool.r_t, given.counts, method.handing)
+        reuse = Reuse(trust, offer, config.schedule, own)
         scores, weights = [], []
         watch(reuse)
         for now, known in experience_reuse(rng, self.learner, state, reuse, self.episodes):
             scores.append(self.score(now))
-            weights.append(known.a.round(3).tolist())
+            weights.append(known.trust.weights.round(3).tolist())
             watch(known)
         return scores, weights
 

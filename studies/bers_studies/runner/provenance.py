@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import bers
+import bers_studies
 from bers.integrity import file_digest
 
-PACKAGES = {"bers": Path(bers.__file__).parent, "bers_studies": Path(__file__).parent.parent}
+PACKAGES: dict[str, list[str]] = {"bers": bers.__path__, "bers_studies": bers_studies.__path__}
 """Where our code is."""
 
 
@@ -31,10 +32,11 @@ def provenance() -> dict[str, Any]:
     >>> sorted(provenance())[:5]
     ['bers', 'command', 'commit', 'constraints', 'cpu']
     """
-    constraints = PACKAGES["bers"].parent / "constraints.txt"
+    package = Path(PACKAGES["bers"][0])
+    constraints = package.parent / "constraints.txt"
     return {
         "bers": bers.__version__,
-        **git_state(PACKAGES["bers"]),
+        **git_state(package),
         "constraints": file_digest(constraints) if constraints.is_file() else None,
         **machine(),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
@@ -108,7 +110,7 @@ def code_digest(module: str = "", *, source: str = "") -> str:
     for name in sorted(closure(module, source)):
         content = _bare(_path(name).read_text())
         total.update(f"{name}\0{len(content)}\0{content}".encode())
-    for path in sorted(PACKAGES["bers"].rglob("*.[ch]")):
+    for path in sorted(Path(PACKAGES["bers"][0]).rglob("*.[ch]")):
         total.update(path.read_bytes())
     return total.hexdigest()
 
@@ -149,14 +151,23 @@ def _imports(tree: ast.AST) -> Iterator[str]:
                 continue
             for end in range(2, len(parts) + 1):
                 inner = ".".join(parts[:end])
-                if _path(inner).is_file():
+                if _path(inner).is_file() and not _is_record(inner):
                     yield inner
 
 
 def _path(module: str) -> Path:
     top, *rest = module.split(".")
-    place = PACKAGES[top].joinpath(*rest)
-    return place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    places = [Path(root).joinpath(*rest) for root in PACKAGES[top]]
+    files = [
+        place / "__init__.py" if place.is_dir() else place.with_suffix(".py") for place in places
+    ]
+    return next((file for file in files if file.is_file()), files[0])
+
+
+def _is_record(module: str) -> bool:
+    """Whether this is what is told of a study before it is run; no result depends on it."""
+    path = _path(module)
+    return path.name == "__init__.py" and (path.parent / "study.py").is_file()
 
 
 def _bare(source: str) -> str:

@@ -25,7 +25,7 @@ _SMALL = 1.25  # times the evaluations of the best expert: what "a small gap" is
 _MULTI_TASK = "Rastrigin, multi-task"
 
 
-def static_claims(runs: Runs) -> Iterator[Claim]:
+def claims(runs: Runs) -> Iterator[Claim]:
     """All claims about the functions, the paper's first."""
     for who, method in _BOTH.items():
         for target in _TARGETS:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Log1p
-from bers.learners.differential_evolution import DEConfig, DifferentialEvolution
+from bers.learners.differential_evolution import DE, DifferentialEvolution
 from bers_studies.static.functions import HIGH, LOW, Function
 
 DIMENSION = 10
@@ -21,7 +21,7 @@ def demonstrate(
     *,
     fitness: float = 0.15,
     max_generations: int = 2000,
-    config: DEConfig | None = None,
+    config: DE | None = None,
 ) -> Demonstrations:
     """All evaluations of one run, until the best value is at most `fitness`.
 
@@ -30,7 +30,7 @@ def demonstrate(
     np.True_
     """
     low, high = np.full(DIMENSION, LOW), np.full(DIMENSION, HIGH)
-    learner = DifferentialEvolution(function, low, high, config or DEConfig())
+    learner = DifferentialEvolution(function, low, high, config or DE())
     agents = learner.start(rng)
     x, y = [agents.x], [agents.f]
     for _ in range(max_generations):

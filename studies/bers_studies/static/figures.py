@@ -1,4 +1,4 @@
-"""Pictures of the static studies, from their journals: the paper's first two figures, and one more.
+"""Pictures of the static study, from its journals: the paper's first figure, and one more.
 
 Enters: a folder of journals. Leaves: a PNG file.
 """
@@ -80,37 +80,6 @@ def draw_more(folder: Path, picture: Path) -> None:
     save(figure, picture)
 
 
-def draw_latent(folder: Path, picture: Path) -> None:
-    """Movement of the heads' posterior means with two features: (w₁, w₂, bias), four panels.
-
-    Each line starts at a small dot and ends at a large one; the target is black.
-    """
-    from matplotlib.figure import Figure
-
-    runs = read_runs(folder)
-    panels = runs.values("panel")
-    figure = Figure(figsize=(3.9 * len(panels), 4.4), layout="constrained")
-    for i, panel in enumerate(panels):
-        ax: Any = figure.add_subplot(1, len(panels), i + 1, projection="3d")
-        means = np.array(runs.pick(panel=panel)[0]["means"])  # generations, heads, 3
-        for head, name in enumerate((*_SOURCES, "target")):
-            path = means[:, head]
-            colour = COLOURS.get(name, "black")
-            width = 2.0 if name == "target" else 1.4
-            ax.plot(*path.T, color=colour, lw=width, label=name)
-            ax.scatter(*path[0], color=colour, s=12)
-            ax.scatter(*path[-1], color=colour, s=60, edgecolors="white")
-        ax.set_title(panel, loc="left", fontsize=12)
-        ax.set_xlabel("w₁", labelpad=-4)
-        ax.set_ylabel("w₂", labelpad=0)
-        ax.set_zlabel("bias", labelpad=-1)
-        ax.tick_params(labelsize=7, pad=-3)
-        ax.set_box_aspect(None, zoom=0.8)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, frameon=False)
-    save(figure, picture)
-
-
 def _curves(ax: Any, curves: Any, styles: dict[str, dict[str, Any]]) -> None:
     for method, best in curves.items():
         best = best[:, : _SHOWN + 1]
@@ -144,3 +113,6 @@ def _weights(ax: Any, runs: Runs, panel: str) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     if panel == _SOURCES[0]:
         ax.legend(frameon=False, fontsize=8, loc="center right")
+
+
+FIGURES = {"functions.png": draw_functions, "more-methods.png": draw_more}

@@ -13,11 +13,13 @@ import numpy as np
 
 from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
-from bers.data.transforms import Log1p, LogGap, Transform
+from bers.data.transforms import Log1p, transform_named
+from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit
-from bers.optimise.objective import Objective
 from bers.optimise.ask_tell import Optimizer
+from bers.optimise.objective import Objective
+from bers.trust.rules import rule_named
 from bers_studies.static.demonstrations import BOUNDS
 from bers_studies.static.functions import Function
 
@@ -30,16 +32,12 @@ class Method:
 
     reuse: ReuseConfig | None
     """None: plain Differential Evolution."""
-    transform: Transform = field(default_factory=LogGap)
-    """Of the labels that the model sees."""
+    model: ModelConfig = field(default_factory=ModelConfig)
 
 
 OURS = Method(ReuseConfig())
 """The library's defaults."""
-PAPER = Method(
-    ReuseConfig(rule="weights", guard="none", elites=1, subset=None, model=ModelConfig.paper()),
-    Log1p(),
-)
+PAPER = Method(ReuseConfig.paper(transform=Log1p()), ModelConfig.paper())
 """Everything as the paper prints it."""
 
 
@@ -61,15 +59,17 @@ class Models:
         self.seed = seed
         self._fitted: dict[tuple[str, ModelConfig], Model] = {}
 
-    def get(self, method: Method) -> Model:
-        """The model that a method starts from."""
+    def get(self, method: Method) -> Model | None:
+        """The model that a method starts from; None if its rule looks at no posterior."""
         assert method.reuse is not None
-        key = method.transform.name, method.reuse.model
+        if rule_named(method.reuse.rule).needs != "posteriors":
+            return None
+        transform = transform_named(method.reuse.transform)
+        assert transform is not None
+        key = transform.name, method.model
         if key not in self._fitted:
-            mapped = [source.transformed(method.transform) for source in self.sources]
-            self._fitted[key] = fit(
-                mapped, config=method.reuse.model, rng=self.seed, progress=False
-            )
+            mapped = [source.transformed(transform) for source in self.sources]
+            self._fitted[key] = fit(mapped, config=method.model, rng=self.seed, progress=False)
         return self._fitted[key]
 
 
@@ -77,16 +77,13 @@ def curve(
     function: Function, models: Models | None, method: Method, *, seed: int, generations: int
 ) -> dict[str, Any]:
     """One run of one method."""
-    from bers.trust.rules import is_blind
-
     rng = np.random.default_rng([seed, 1])
     if method.reuse is None or models is None:
-        optimizer = Optimizer(BOUNDS, rng=rng, updating="immediate")
+        optimizer = Optimizer(BOUNDS, rng=rng, learner=DE())
     else:
-        model = None if is_blind(method.reuse.rule) else models.get(method)
         optimizer = Optimizer(
-            BOUNDS, models.sources, rng=rng, updating="immediate", transform=method.transform,
-            model=model, reuse=method.reuse,
+            BOUNDS, models.sources, rng=rng, learner=DE(), reuse=method.reuse,
+            model=models.get(method),
         )  # fmt: skip
     objective = Objective(function)
     best = []

@@ -6,13 +6,16 @@ again, from another start, and Rastrigin; then all four at the same time, withou
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from bers.algorithm import ReuseConfig
+from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.optimise.multitask import minimize_many
+from bers.schedules import Constant
 from bers_studies.rivals.amtea import amtea
 from bers_studies.rivals.warm_cma import warm_cma
 from bers_studies.static.demonstrations import BOUNDS, DIMENSION, demonstrate
@@ -101,16 +104,16 @@ def _rival(
 
 def _together(name: str, seed: int, config: StaticConfig) -> dict[str, Any]:
     """All four functions at once; the record is Rastrigin's."""
-    reuse = METHODS[name].reuse
-    settings: dict[str, Any] = {"metric": "equal", "schedule": 0.0}
-    if reuse is not None:
-        settings = {"metric": reuse.rule}
-        if name != "BERS":
-            settings |= {"guard": "none", "elites": 1, "transform": "log"}
-            settings["config"] = ModelConfig.paper(batches=1)
+    how, model = METHODS[name].reuse, None
+    reuse = ReuseConfig(schedule=Constant(0.3), elites=4)
+    if how is None:
+        reuse = replace(reuse, rule="equal", schedule=Constant(0.0))
+    elif name != "BERS":
+        printed = {"guard": "none", "elites": 1, "transform": "log"}
+        reuse, model = replace(reuse, rule=how.rule, **printed), ModelConfig.paper(batches=1)
     result = minimize_many(
         {target.name: target for target in TARGETS}, BOUNDS, rng=np.random.default_rng([seed, 3]),
-        maxiter=config.generations, tol=-1.0, **settings,
+        maxiter=config.generations, learner=DE(tol=-1.0), reuse=reuse, model=model,
     )[-1]  # fmt: skip
     values, NP = result.fun_all, len(result.population)
     best = np.minimum.accumulate(values)[NP - 1 :: NP]

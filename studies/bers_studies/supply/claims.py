@@ -10,14 +10,13 @@ import numpy as np
 
 from bers_studies.report.claim import Claim, claim_of
 from bers_studies.report.curves import Runs
-from bers_studies.supply.figures import profits
 
 _OURS, _PAPER = "BERS", "BERS, paper's recipe"
 _SINGLE = ("S1", "S2", "S3")
 _LONG = 10**6
 
 
-def supply_claims(runs: Runs) -> Iterator[Claim]:
+def claims(runs: Runs) -> Iterator[Claim]:
     """All of them."""
     truths = runs.values("truth")
     known = [truth for truth in truths if truth != "target"]
@@ -39,7 +38,7 @@ def supply_claims(runs: Runs) -> Iterator[Claim]:
 
 
 def _over(runs: Runs, truth: str, method: str, episodes: int = _LONG) -> np.ndarray:
-    return profits(runs, truth, method)[:, :episodes].mean(axis=1)
+    return runs.array("profit", truth=truth, method=method)[:, :episodes].mean(axis=1)
 
 
 def _name(truth: str) -> str:
@@ -79,7 +78,7 @@ def _finds_the_source(runs: Runs, truth: str, who: str, method: str) -> Claim:
 
 
 def _surpasses_demonstrations(runs: Runs, truth: str, who: str, method: str) -> Claim:
-    curve = profits(runs, truth, method)[:, :10].mean(axis=0)
+    curve = runs.array("profit", truth=truth, method=method)[:, :10].mean(axis=0)
     level = np.mean([r["sources"][int(truth) - 1] for r in runs.pick(truth=truth)])
     above = np.flatnonzero(curve > level)
     when = f"after {above[0] + 1}" if len(above) else "not yet"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bers_studies.report.curves import Runs, read_runs
+from bers_studies.report.curves import read_runs
 from bers_studies.report.figures import draw_band, save
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -42,7 +42,7 @@ def draw_profit(folder: Path, picture: Path) -> None:
     for column, truth in enumerate(truths):
         top, bottom = axes[:, column]
         for method, style in _STYLES.items():
-            draw_band(top, _smooth(profits(runs, truth, method)), method, style)
+            draw_band(top, _smooth(runs.array("profit", truth=truth, method=method)), method, style)
         if truth != "target":
             level = np.mean([r["sources"][int(truth) - 1] for r in runs.pick(truth=truth)])
             top.axhline(level, color="0.3", lw=0.9, ls=(0, (1, 2)))
@@ -118,11 +118,6 @@ def draw_makeup(folder: Path, picture: Path) -> None:
     save(figure, picture)
 
 
-def profits(runs: Runs, truth: str, method: str) -> np.ndarray:
-    """Test profit after each episode, (trials, episodes)."""
-    return np.array([r["profit"] for r in runs.pick(truth=truth, method=method)])
-
-
 def _smooth(curves: np.ndarray, width: int = 5) -> np.ndarray:
     """Means of so many episodes up to each; of fewer at the start.
 
@@ -137,3 +132,24 @@ def _smooth(curves: np.ndarray, width: int = 5) -> np.ndarray:
 
 def _title(truth: str) -> str:
     return "Target" if truth == "target" else f"Scenario {truth}"
+
+
+def _scenarios(folder: Path, picture: Path) -> None:
+    from bers_studies.envs.supply_drawing import draw_scenarios
+
+    draw_scenarios(picture)
+
+
+def _actor(folder: Path, picture: Path) -> None:
+    from bers_studies.envs.actor_drawing import draw_actor
+
+    draw_actor(path=picture)
+
+
+FIGURES = {
+    "scenarios.png": _scenarios,
+    "actor.png": _actor,
+    "profit.png": draw_profit,
+    "posteriors.png": draw_posteriors,
+    "per.png": draw_makeup,
+}

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from bers.algorithm import Reuse, ReuseConfig
-from bers.reuse.transitions import HandConfig
 from bers.data.transitions import Inputs
 from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
+from bers.reuse.transitions import TransitionConfig
 from bers_studies.envs.supply_chain import Scenario, SupplyChain
 from bers_studies.envs.supply_task import SupplyTask
 from bers_studies.rl.ddpg import DDPG, DDPGState, episode, returns_of
@@ -40,17 +40,14 @@ SNAPSHOTS = (0, 10, 50, 100, 200)
 """Episodes after which the posteriors are kept (paper)."""
 
 OURS = Method(
-    ReuseConfig(
-        schedule=FADING, batches=20, subset=2000, model=ModelConfig(hidden=(300, 200), skip=True)
-    ),
-    HandConfig(mix="row", clone=3.0),
+    ReuseConfig(schedule=FADING, batches=20, subset=2000),
+    TransitionConfig(mix="row", clone=3.0),
+    ModelConfig(hidden=(300, 200), skip=True),
 )
-_PAPER = ReuseConfig(
-    rule="weights", schedule=FADING, batches=20, subset=None,
-    model=ModelConfig.paper(hidden=(300, 200)),
-)  # fmt: skip
+_PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None)
+_PAPER_MODEL = ModelConfig.paper(hidden=(300, 200))
 
-WEIGHTED: dict[str, Method] = {"BERS": OURS, **paper_methods(_PAPER, len(SCENARIOS))}
+WEIGHTED: dict[str, Method] = {"BERS": OURS, **paper_methods(_PAPER, _PAPER_MODEL, len(SCENARIOS))}
 """Methods that differ in weights and in what is handed over."""
 
 METHODS = (*WEIGHTED, "PER", "PPR", "None")
@@ -131,7 +128,7 @@ class SupplyBench(Bench):
 
 def _keep_posteriors(kept: dict[str, Any], reuse: Reuse) -> None:
     """Marginals of w, the target last, of the entries that differ most between the sources."""
-    model = reuse.model
+    model = reuse.trust.model
     if model is None or reuse.m not in SNAPSHOTS:
         return
     found = nig.marginals(model.heads)

@@ -1,4 +1,4 @@
-"""A network of places and what moves between them, as SVG and as a table.
+"""A network of places and what moves between them, as SVG.
 
 Enters: records with `places`, `flows` (mean units from row to column) and `truck_cost`. Leaves: one
 `<svg>` each: the first place in the middle, the others around it, arrows as wide as many units go
@@ -7,13 +7,13 @@ along, in the colour of what a truck costs there.
 
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from bers_studies.report.curves import read_runs, table
+from bers_studies.report.curves import Runs
+from bers_studies.report.panel import Panel, keys
 from bers_studies.report.views import place_name
 
 COSTS = ("cheap", "dearer", "dearest")
@@ -33,7 +33,7 @@ def draw_flows(title: str, record: Mapping[str, Any]) -> str:
     (1, True, False)
     """
     names = [str(name) for name in record["places"]]
-    flows, kinds = np.asarray(record["flows"], float), _kinds(record)
+    flows, kinds = np.asarray(record["flows"], float), kinds_of(record)
     at, routes, numbers = _circle(len(names)), [], []
     for a, b in sorted(np.argwhere(flows >= _LEAST).tolist(), key=lambda ab: -flows[*ab]):
         units = float(flows[a, b])
@@ -56,31 +56,19 @@ def draw_flows(title: str, record: Mapping[str, Any]) -> str:
     )
 
 
-def networks(records: Any) -> list[tuple[str, str]]:
-    """Every network of a study's first trial, with its caption."""
-    shown = [r for r in records if r.get("flows") and r.get("trial") == records[0].get("trial")]
-    named = [(f"{place_name({'truth': r['truth']})}, {r['method']}", r) for r in shown]
-    return [(f"{name}: profit {r['earned']:,.0f}", draw_flows(name, r)) for name, r in named]
-
-
-def flows_tables(folder: Path) -> str:
-    """For every truth and method: the profit, and how much goes along routes of each price."""
-    runs = read_runs(folder)
-    rows = []
+def panels(runs: Runs) -> list[Panel]:
+    """Every network of the first trial."""
+    first = runs.records[0].get("trial")
+    made = []
     for record in runs.records:
-        flows, kinds = np.asarray(record["flows"], float), _kinds(record)
-        units = [float(flows[kinds == kind].sum()) for kind in range(len(COSTS))]
-        where = place_name({"truth": record["truth"]})
-        shares = [f"{share:.1f}" for share in units]
-        rows.append([where, record["method"], f"{record['earned']:,.0f}", *shares])
-    heads = ["ground truth", "method", "profit", *(f"on {kind} routes" for kind in COSTS)]
-    said = (
-        f"{runs.trials} trial. Mean units per period that the policy ships, by what a truck costs."
-    )
-    return "\n".join([said, "", *table(heads, rows), ""])
+        if record.get("flows") and record.get("trial") == first:
+            name = f"{place_name({'truth': record['truth']})}, {record['method']}"
+            made.append((f"{name}: profit {record['earned']:,.0f}", draw_flows(name, record)))
+    title = "Units that go along each route, per period"
+    return [Panel(title, made, note=keys("Price of a truck:", COSTS))]
 
 
-def _kinds(record: Mapping[str, Any]) -> np.ndarray:
+def kinds_of(record: Mapping[str, Any]) -> np.ndarray:
     """The number of each route's price among all prices; routes that are not used have none."""
     cost = np.asarray(record["truck_cost"], float)
     K = len(cost)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from bers.reuse.transitions import with_products
 from bers.data.transitions import Inputs
+from bers.reuse.transitions import with_products
 from bers_studies.envs.supply_chain import Scenario, SupplyChain
 from bers_studies.envs.supply_inputs import one_hot_stocks
 from bers_studies.envs.supply_task import SupplyTask
@@ -32,10 +32,10 @@ def _weighed(rule: str) -> Method:
 
 
 def _handed(**changes: Any) -> Method:
-    return replace(OURS, hand=replace(OURS.hand, **changes))
+    return replace(OURS, handing=replace(OURS.handing, **changes))
 
 
-_NO_SKIP = replace(OURS, reuse=replace(OURS.reuse, model=replace(OURS.reuse.model, skip=False)))
+_NO_SKIP = replace(OURS, model=replace(OURS.model, skip=False))
 
 OPTIONS: dict[str, tuple[Method | str, Inputs]] = {
     "BERS": (OURS, _TRUCKS),

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.data.transforms import Log1p
-from bers.model.neural_linear import fit, refine
-from bers.optimise.objective import Objective
+from bers.learners.differential_evolution import DE
 from bers.optimise.ask_tell import Optimizer
-from bers.trust.beliefs import beliefs
-from bers.trust.rules import RULES, Past, weigh
+from bers.optimise.objective import Objective
+from bers.trust.rules import RULES
+from bers.trust.trust import Trust
 from bers_studies.static.demonstrations import BOUNDS, demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES, Function
 from bers_studies.static.runs import paper_rule
@@ -46,19 +45,17 @@ def trial(config: TrustConfig, seed: int) -> Iterator[dict[str, Any]]:
     """One trial on each target, with the same sources and the same first model."""
     rng = np.random.default_rng(seed)
     sources = [demonstrate(rng, function) for function in SOURCES]
-    model = fit(sources, rng=seed, progress=False)
+    start = Trust(sources, rng=seed, progress=False)
     for target in (*SOURCES, RASTRIGIN):
         weights: dict[str, list[list[float]]] = {name: [] for name in config.rules}
-        past = {name: Past.none(len(sources)) for name in config.rules}
-        here, run = model, _run(rng, target, config.generations)
-        for g, rows in enumerate(run, start=1):
-            here = refine(here, [*sources, rows], batches=1, rng=seed, progress=False)
+        last: dict[str, np.ndarray | None] = dict.fromkeys(config.rules)
+        trust = start
+        for g, (x, y) in enumerate(_run(rng, target, config.generations), start=1):
+            trust = trust.observe(x, np.log1p(y))
             if g not in config.recorded:
                 continue
-            known = beliefs(here, rows)
             for name in config.rules:
-                a = weigh(known, name, past[name])
-                past[name] = Past(past[name].pulls, past[name].gains, a)
+                last[name] = a = trust.weights_by(name, last[name])
                 weights[name].append(a.round(3).tolist())
         weights["ucb"] = _ucb(rng, target, sources, config)
         common = {"target": target.name, "right": RIGHT[target.name]}
@@ -66,13 +63,16 @@ def trial(config: TrustConfig, seed: int) -> Iterator[dict[str, Any]]:
             yield {**common, "rule": name, "generations": config.recorded, "weights": rows}
 
 
-def _run(rng: np.random.Generator, target: Function, generations: int) -> Iterator[Demonstrations]:
-    """All rows so far, after each generation of a run without sources."""
-    optimizer, objective = Optimizer(BOUNDS, rng=rng, updating="immediate"), Objective(target)
+def _run(
+    rng: np.random.Generator, target: Function, generations: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The points of each generation of a run without sources, and their values."""
+    optimizer, objective, before = Optimizer(BOUNDS, rng=rng, learner=DE()), Objective(target), 0
     for _ in range(generations):
         optimizer.advance(objective)
         seen = optimizer.result()
-        yield Demonstrations(seen.x_all, seen.fun_all, "target").transformed(Log1p())
+        yield seen.x_all[before:], seen.fun_all[before:]
+        before = seen.nfev
 
 
 def _ucb(
@@ -83,13 +83,13 @@ def _ucb(
 ) -> list[list[float]]:
     """Share of UCB's picks so far, when its picks are reused as in the paper."""
     reuse = paper_rule("ucb").reuse
-    optimizer = Optimizer(BOUNDS, sources, rng=rng, updating="immediate", reuse=reuse)
+    optimizer = Optimizer(BOUNDS, sources, rng=rng, learner=DE(), reuse=reuse)
     objective, picks = Objective(target), []
     optimizer.advance(objective)
     for m in range(1, config.generations + 1):
         optimizer.advance(objective)
         if m in config.recorded:
-            picks.append((optimizer.reuse.past.pulls / m).round(3).tolist())  # pyright: ignore
+            picks.append((optimizer.trust.past.pulls / m).round(3).tolist())  # pyright: ignore
     return picks
 
 

@@ -15,15 +15,14 @@ GOAL = "TPE"
 """The method whose value, the median over seeds after its budget of trials, is everybody's goal."""
 
 
-def tuning_tables(folder: Path) -> str:
+def tables(folder: Path) -> str:
     """Trials until TPE's usual value, and what misleading studies cost.
 
     A run that never gets there counts as one trial more than it had. Intervals are from a
     bootstrap over seeds.
     """
     runs = read_runs(folder)
-    lost = f", {runs.failed} failed and left out" if runs.failed else ""
-    lines = [f"{runs.trials} trials{lost}."]
+    lines = [runs.heading]
     for make in (_saved, _by_target, _misled):
         lines += ["", *make(runs)]
     return "\n".join([*lines, ""])

@@ -2,11 +2,12 @@
 
 import json
 import shlex
+from importlib import import_module
 
 import gymnasium
 import numpy as np
 import pytest
-from bers_studies.cli import demonstrations
+from bers_studies.cli import app
 from bers_studies.rl import methods as control
 from bers_studies.rl.replay import Transitions
 from bers_studies.supply import demonstrations as supply_demonstrations
@@ -14,21 +15,26 @@ from bers_studies.supply.demonstrations import DemonstrationConfig, with_trucks
 from typer.testing import CliRunner
 
 import bers
-from bers.cli import app
+from bers.cli import app as library
 from bers.errors import ConfigError, FileError
 
 minari = pytest.importorskip("minari")
+demonstrations = import_module("bers_studies.cli.demonstrations")
 
 SMALL = ["--steps", "400", "--rows", "300"]
 QUICK = ["--batches", "20", "--draws", "20", "--no-progress"]
 
 
-def run(*arguments):
+def run(*arguments, app=app):
     done = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "100"})
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     assert done.exit_code == 0, done.output
     return done.stdout
+
+
+def rank(*arguments):
+    return run("rank", *arguments, *QUICK, app=library)
 
 
 def make(what, *options):
@@ -116,11 +122,11 @@ def test_the_printed_command_runs(made, monkeypatch):
     monkeypatch.chdir(folder.parent)
     command = shlex.split(text.strip().splitlines()[-1])
     assert command[:3] == ["bers", "rank", "demonstrations/scenario-1.parquet"]
-    ranking = json.loads(run(*command[1:], "--json", *QUICK))
+    ranking = json.loads(rank(*command[2:], "--json"))
     assert {one["name"] for one in ranking["sources"]} == {"scenario 1", "scenario 2", "scenario 3"}
     folders = [f"demonstrations/minari/supply-chain/scenario-{i}-v0" for i in (1, 2)]
     target = "demonstrations/minari/supply-chain/new-task-v0"
-    assert "supply-chain/scenario-1-v0" in run("rank", *folders, "--target", target, *QUICK)
+    assert "supply-chain/scenario-1-v0" in rank(*folders, "--target", target)
 
 
 def test_nothing_is_replaced_unless_forced(made, monkeypatch):
@@ -168,7 +174,7 @@ def test_functions_are_the_past_runs_of_the_static_study(tmp_path, monkeypatch):
         assert bers.load(path).digest == demonstrate(rng, function).digest
     command = shlex.split(text.strip().splitlines()[-1])
     assert command[-1] == "my runs/new-function.parquet"
-    ranking = json.loads(run(*command[1:], "--json", *QUICK))
+    ranking = json.loads(rank(*command[2:], "--json"))
     assert ranking["target"] == "Rastrigin, 10 generations"
     with pytest.raises(FileError, match="rosenbrock.parquet is there already"):
         make("functions", "--out", "my runs")

@@ -1,11 +1,10 @@
 """Goals on standard environments: the same dynamics, other rewards."""
 
+import bers_studies.envs  # noqa: F401  registers the environments
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-
-import bers  # noqa: F401  registers the environments
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # as those of the library have them

@@ -1,5 +1,6 @@
 """The arm in Gymnasium: the checks of others, seeds, vectors, pictures."""
 
+import bers_studies.envs  # noqa: F401  registers the environments
 import gymnasium
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ from bers_studies.envs.reacher_drawing import animate, draw_arm
 from bers_studies.envs.reacher_env import ReacherEnv, ReacherVectorEnv
 from gymnasium.utils.env_checker import check_env
 
-import bers  # noqa: F401  registers the environments
 from bers.errors import ConfigError, DataError
 
 NAMES = ("bers/Reacher-v0", "bers/ReacherContinuous-v0")

@@ -452,8 +452,8 @@ def test_missing_journals_come_with_advice(tmp_path):
 
 
 def test_a_claim_is_a_plain_value():
-    one = Claim("a", "b", "paper", "c", (0.5, 1.0), 3, True, "d")
-    values = ["a", "b", "paper", "c", (0.5, 1.0), 3, True, "d", "paper"]
+    one = Claim("a", "b", "paper", "c", (0.5, 1.0), 3, True, "d", "e")
+    values = ["a", "b", "paper", "c", (0.5, 1.0), 3, True, "d", "e"]
     assert list(one.to_dict().values()) == values
     assert ends((1, math.inf)) == (1.0, math.inf)
     assert ends((math.nan, math.nan)) is None

@@ -4,11 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from bers_studies.cli import app
 from bers_studies.report.compare import compare
 from report_helpers import record, write_trials
 from typer.testing import CliRunner
 
-from bers.cli import app
 from bers.errors import FileError
 
 

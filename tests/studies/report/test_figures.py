@@ -1,8 +1,8 @@
-import pytest
-from bers_studies.report.figures import QUICK, draw_calibration, is_quick, read_records
-from report_helpers import write_trials
+"""Pictures: one of them stands for all."""
 
-from bers.errors import FileError
+from bers_studies.heads.figures import draw_calibration
+from bers_studies.report.figures import QUICK, is_quick
+from report_helpers import write_trials
 
 
 def _records(settings=("BERS", "paper"), heads=("Sphere", "<b>&\n"), trials=2):
@@ -48,14 +48,3 @@ def test_a_picture_of_a_quick_look_is_marked(tmp_path):
     plain, marked = ((folder / f"{name}.png").read_bytes() for name in ("plain", "marked"))
     assert plain != marked
     assert _size(folder / "plain.png") == _size(folder / "marked.png")
-
-
-def test_bad_results_are_named(tmp_path):
-    with pytest.raises(FileError, match=r"cannot read results from .*nowhere.json"):
-        read_records(tmp_path / "nowhere.json")
-    (tmp_path / "half.json").write_text("[{")
-    with pytest.raises(FileError, match=r"cannot read results from .*half.json"):
-        read_records(tmp_path / "half.json")
-    (tmp_path / "empty.json").write_text("[]")
-    with pytest.raises(FileError, match="holds no records"):
-        read_records(tmp_path / "empty.json")

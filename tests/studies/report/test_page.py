@@ -22,6 +22,7 @@ from chromium import PROGRAM, Browser
 
 from bers.errors import FileError
 
+ROOT = Path(__file__).parent.parent.parent.parent
 HOSTILE = '"><img src=x onerror=alert(1)><script>alert(2)</script>'
 browser_needed = pytest.mark.skipif(
     PROGRAM is None, reason="Chromium is not installed: apt-get install chromium"
@@ -102,7 +103,7 @@ def test_everything_is_on_the_page(made):
 
 
 def test_a_quick_look_is_marked_and_claims_nothing(tmp_path):
-    root = Path(__file__).parent.parent.parent / "reproductions" / "nobody"
+    root = ROOT / "reproductions" / "nobody"
     shutil.copytree(root, tmp_path / "nobody")
     assert "What we say" in page([tmp_path / "nobody"])
     assert len(claims(tmp_path)) == 3
@@ -114,12 +115,12 @@ def test_a_quick_look_is_marked_and_claims_nothing(tmp_path):
         claims(tmp_path)
 
 
-def test_studies_in_a_folder_come_in_the_order_of_the_page(tmp_path):
+def test_studies_in_a_folder_come_in_their_order(tmp_path):
     for name in ("a", "growth", "static", "supply"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").touch()
     found = studies([tmp_path])
-    assert [folder.name for folder in found] == ["static", "supply", "growth", "a"]
+    assert [folder.name for folder in found] == ["static", "growth", "supply", "a"]
 
 
 def test_nothing_comes_from_elsewhere(made):
@@ -146,7 +147,7 @@ def test_the_numbers_are_the_journals(made):
 
 
 def test_a_folder_with_nothing_is_refused(tmp_path):
-    with pytest.raises(FileError, match="bers reproduce"):
+    with pytest.raises(FileError, match="Give a folder that `reproduce` made"):
         page([tmp_path])
 
 
@@ -278,6 +279,6 @@ def test_the_server_gives_the_page_to_this_machine_only(tmp_path):
 
 
 def test_the_page_of_stored_studies_is_small():
-    root = Path(__file__).parent.parent.parent / "reproductions"
+    root = ROOT / "reproductions"
     made = page(studies([root]))
     assert 1e6 < len(made.encode()) < 15e6

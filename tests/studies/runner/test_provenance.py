@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from bers_studies.runner import provenance as module
 from bers_studies.runner.provenance import (
+    closure,
     code_digest,
-    files_digest,
     git_state,
     machine,
     provenance,
@@ -37,7 +37,7 @@ def test_everything_is_there():
     assert "/" not in found["command"][0]  # where the program lies is nobody's business
     assert found["cpu"]
     assert found["threads"] >= 1
-    lock = module.PACKAGE.parent / "constraints.txt"
+    lock = Path(bers.__file__).parent.parent / "constraints.txt"
     assert found["constraints"] == (file_digest(lock) if lock.exists() else None)
     age = datetime.now(UTC) - datetime.fromisoformat(found["time"])
     assert age.total_seconds() < 60
@@ -83,36 +83,110 @@ def test_outside_of_git_there_is_no_commit(repository, tmp_path_factory, monkeyp
     assert git_state(repository / "bers") == nothing
 
 
-def test_the_code_digest_sees_what_changes_results(tmp_path):
-    package = tmp_path / "bers"
-    shutil.copytree(module.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    first = files_digest(package)
-    for same in ("cli.py", "commands/rank.py", "report/tables.py", "trust/notes.txt"):
-        (package / same).write_text("# other")
-        assert files_digest(package) == first, same
-    for other in ("algorithm.py", "trust/simplex.c", "trust/newton.h", "experiments/heads.py"):
-        with open(package / other, "a") as stream:
-            stream.write(" ")
-        assert files_digest(package) != first, other
-        first = files_digest(package)
-    (package / "files.py").rename(package / "file.py")
-    assert files_digest(package) != first
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """Both packages elsewhere, where they may be changed; what was found before is forgotten."""
+    places = {}
+    for name, (place, *_) in module.PACKAGES.items():
+        ignored = shutil.ignore_patterns("__pycache__", "*.so")
+        places[name] = [str(shutil.copytree(place, tmp_path / name, ignore=ignored))]
+    monkeypatch.setattr(module, "PACKAGES", places)
+    yield tmp_path
+    code_digest.cache_clear()
 
 
-def test_studies_that_run_through_an_integration_know_its_code(tmp_path):
-    from bers_studies.agents import study as agents
-    from bers_studies.heads import study as heads
-    from bers_studies.tuning import study as tuning
+def digest(name):
+    code_digest.cache_clear()
+    return code_digest(name)
 
-    package = tmp_path / "bers"
-    shutil.copytree(module.PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    plain, through = files_digest(package), files_digest(package, ("integrations",))
-    (package / "integrations" / "optuna.py").write_text("# other")
-    assert files_digest(package) == plain
-    assert files_digest(package, ("integrations",)) != through
-    assert trial_code(heads.trial) == code_digest()
-    assert trial_code(agents.trial) == trial_code(tuning.trial) == code_digest("integrations")
-    assert code_digest("integrations") != code_digest()
+
+GROWTH = "bers_studies.growth.study"
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("bers_studies/growth/study.py", ("generations: int = 60", "generations: int = 61")),
+        ("bers_studies/safety/study.py", ("rng.uniform(1.0, 2.5", "rng.uniform(1.0, 2.6")),
+        ("bers_studies/static/functions.py", ("-20 * np.exp", "-21 * np.exp")),
+        ("bers/algorithm.py", ("", "another = 1\n")),
+        ("bers/**/simplex.c", ("", " ")),
+        ("bers/**/newton.h", ("", " ")),
+    ],
+)
+def test_what_a_study_runs_changes_its_digest(copied, file, change):
+    before = digest(GROWTH)
+    edit(*copied.glob(file), *change)
+    assert digest(GROWTH) != before
+
+
+@pytest.mark.parametrize(
+    ("file", "change"),
+    [
+        ("bers_studies/growth/study.py", ("", "# a comment\n")),
+        ("bers_studies/growth/study.py", ('"""All numbers of one seed."""', '"""Other words."""')),
+        ("bers_studies/static/functions.py", ("import numpy", "\n\nimport numpy")),
+        ("bers_studies/growth/tables.py", ("", "another = 1\n")),  # made from journals
+        ("bers_studies/growth/__init__.py", ("seconds=150", "seconds=15")),  # only told
+        ("bers_studies/supply/study.py", ("", "another = 1\n")),
+        ("bers_studies/runner/run.py", ("", "another = 1\n")),
+        ("bers/cli/demo.py", ("", "another = 1\n")),
+        ("bers/integrations/optuna/sampler.py", ("", "another = 1\n")),
+    ],
+)
+def test_nothing_else_does(copied, file, change):
+    before = digest(GROWTH)
+    edit(*copied.glob(file), *change)
+    assert digest(GROWTH) == before
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1) if old else new + text)
+
+
+def test_a_module_that_is_renamed_changes_the_digest(copied):
+    before = digest("bers_studies.heads.study")
+    studies = copied / "bers_studies"
+    (studies / "static" / "functions.py").rename(studies / "static" / "function.py")
+    for path in studies.rglob("*.py"):
+        path.write_text(path.read_text().replace("static.functions", "static.function"))
+    assert digest("bers_studies.heads.study") != before
+
+
+def test_a_closure_follows_imports_wherever_they_stand():
+    agents, tuning = (closure(f"bers_studies.{name}.study") for name in ("agents", "tuning"))
+    assert {"bers.integrations.sb3", "bers_studies.envs.goals"} <= agents  # inside of a function
+    assert "bers.integrations.optuna" in tuning
+    assert "bers.integrations.optuna" not in agents | closure(GROWTH)
+    assert {"bers_studies.growth.study", "bers_studies.safety.study"} <= closure(GROWTH)
+    assert not {"bers_studies.growth", "bers_studies.study"} & closure(GROWTH)
+    assert closure(source="import numpy") == set()
+    found = closure(source="import bers\nbers.rank([], None)")  # a public name
+    assert {"bers.trust.rules", "bers.model.nig"} <= found
+    assert found == closure(source="def f():\n    from bers import rank")
+
+
+def test_a_text_of_ones_own_has_a_digest():
+    one = code_digest(source="from bers import fit\nx = 1")
+    assert one == code_digest(source='"""Words."""\nfrom bers import fit  # why\n\nx = 1\n')
+    assert one != code_digest(source="from bers import fit\nx = 2")
+    assert one != code_digest(source="from bers import rank\nx = 1")
+
+
+def test_a_trial_has_the_code_of_its_module(tmp_path):
+    from bers_studies.growth.study import trial
+
+    assert trial_code(trial) == code_digest(GROWTH)
+    assert trial_code(here) == code_digest(source=Path(__file__).read_text())
+    assert trial_code(None) == code_digest()
+    typed = eval("lambda config, seed: []", {"__name__": "__main__"})
+    assert trial_code(typed) == code_digest()
+
+
+def here(config, seed):
+    """A trial of somebody else."""
 
 
 def test_the_code_digest_is_found_once():

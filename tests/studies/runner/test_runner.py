@@ -271,7 +271,7 @@ def test_another_config_is_refused_by_name(tmp_path):
 
 def test_other_code_is_refused(tmp_path, monkeypatch):
     here(QUICK, [0], tmp_path)
-    monkeypatch.setattr(provenance, "code_digest", lambda: "0" * 64)
+    monkeypatch.setattr(provenance, "code_digest", lambda *module, **source: "0" * 64)
     expected = "made by other code: choose another folder with --out, or start again with --fresh"
     with pytest.raises(ConfigError, match=expected):
         here(QUICK, [0], tmp_path)

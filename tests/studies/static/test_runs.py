@@ -21,8 +21,9 @@ from bers_studies.static.runs import (
     weights_of,
 )
 
-from bers.data.transforms import Log1p, LogGap
-from bers.learners.differential_evolution import DEConfig, DifferentialEvolution
+from bers.algorithm import ReuseConfig
+from bers.data.transforms import Log1p
+from bers.learners.differential_evolution import DE, DifferentialEvolution
 from bers.model.config import ModelConfig
 
 TINY = ModelConfig(hidden=(16,), latent_dim=4, batches=100, learning_rate=1e-2)
@@ -30,7 +31,7 @@ PLAIN = Method(None)
 
 
 def tiny(method, **changes):
-    return replace(method, reuse=replace(method.reuse, model=TINY, **changes))
+    return replace(method, model=TINY, reuse=replace(method.reuse, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +87,7 @@ def test_without_sources_it_is_plain_differential_evolution():
         return ACKLEY(x)
 
     rng = np.random.default_rng([3, 1])
-    de = DifferentialEvolution(fun, np.full(10, -4.0), np.full(10, 4.0), DEConfig())
+    de = DifferentialEvolution(fun, np.full(10, -4.0), np.full(10, 4.0), DE())
     agents = de.start(rng)
     best = [agents.f.min()]
     for _ in range(12):
@@ -131,8 +132,10 @@ def test_a_model_is_fitted_once_for_each_transform_and_setting(models):
     ours = models.get(tiny(OURS))
     assert models.get(tiny(OURS, rule="ranking")) is ours
     assert models.get(tiny(OURS, elites=1, guard="none")) is ours
-    assert models.get(replace(tiny(OURS), transform=Log1p())) is not ours
-    assert models.get(tiny(PAPER)) is models.get(replace(tiny(OURS), transform=Log1p()))
+    other = models.get(tiny(OURS, transform=Log1p()))
+    assert other is not ours
+    assert models.get(tiny(PAPER)) is other
+    assert models.get(tiny(OURS, rule="equal")) is None
     assert ours.names == tuple(function.name for function in SOURCES)
 
 
@@ -144,10 +147,10 @@ def test_models_are_fitted_on_labels_in_the_methods_own_transform(models):
 
 
 def test_presets():
-    assert (OURS.reuse.rule, OURS.reuse.guard, OURS.transform) == ("odds", "trial", LogGap())
+    assert Method(ReuseConfig(), ModelConfig()) == OURS
     assert (PAPER.reuse.rule, PAPER.reuse.guard, PAPER.reuse.elites) == ("weights", "none", 1)
-    assert (PAPER.reuse.subset, PAPER.transform, PAPER.reuse.schedule(1)) == (None, Log1p(), 0.99)
-    assert PAPER.reuse.model == ModelConfig.paper()
+    assert (PAPER.reuse.subset, PAPER.reuse.transform) == (None, Log1p())
+    assert (PAPER.reuse.schedule(1), PAPER.model) == (0.99, ModelConfig.paper())
     assert replace(paper_rule("ucb").reuse, rule="weights") == PAPER.reuse
     assert replace(our_rule("ranking").reuse, rule="odds") == OURS.reuse
 

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from bers_studies.latent import figures as latent_figures
+from bers_studies.latent.figures import draw_latent
 from bers_studies.static import figures as static_figures
-from bers_studies.static.figures import draw_functions, draw_latent, draw_more
+from bers_studies.static.figures import draw_functions, draw_more
 from report_helpers import GENERATIONS, png_size, record, write_trials
 
 from bers.errors import FileError
@@ -40,7 +42,8 @@ DRAW = {
 def drawn(monkeypatch):
     """The figure itself, instead of a file."""
     kept = []
-    monkeypatch.setattr(static_figures, "save", lambda figure, _: kept.append(figure))
+    for module in (static_figures, latent_figures):
+        monkeypatch.setattr(module, "save", lambda figure, _: kept.append(figure))
 
     def draw(function, *arguments):
         function(*arguments, None)

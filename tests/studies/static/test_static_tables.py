@@ -1,16 +1,11 @@
 """Tables, cell by cell, of trials that were written by hand."""
 
-from pathlib import Path
-
 import pytest
-from bers_studies.report.studies import ABOUT, DRAWN, TABLES
-from bers_studies.static.tables import (
-    growth_tables,
-    options_tables,
-    paper_metric_tables,
-    safety_tables,
-    static_tables,
-)
+from bers_studies.growth.tables import tables as growth_tables
+from bers_studies.options.tables import tables as options_tables
+from bers_studies.paper_metric.tables import tables as paper_metric_tables
+from bers_studies.safety.tables import tables as safety_tables
+from bers_studies.static.tables import tables as static_tables
 from report_helpers import record, write_trials
 
 from bers.errors import FileError
@@ -193,17 +188,3 @@ def test_paper_metric_tables_show_three_shares(tmp_path):
     early, late = "1.00 : 0.00 : 0.00", "0.00 : 0.00 : 1.00"
     assert rows[0][:5] == ["as printed", "2,250, 10, 5", early, late, late]
     assert rows[0][6] == "1.5"
-
-
-def test_every_study_of_journals_is_shown_somehow():
-    from bers_studies.study import STUDIES
-
-    assert TABLES.keys() | DRAWN.keys() == STUDIES.keys()
-    assert ABOUT.keys() == STUDIES.keys()
-
-
-def test_the_folder_of_reproductions_says_what_its_studies_are():
-    root = Path(__file__).parent.parent.parent / "reproductions"
-    rows = (root / "README.md").read_text()
-    for name in (path.name for path in root.iterdir() if path.is_dir()):
-        assert f"| [{name}]({name}) | {ABOUT[name]} |" in rows
