@@ -87,7 +87,9 @@ class Optimizer:
         rng: int | np.integer | np.random.Generator | None = None,
         progress: bool | None = False,
     ) -> None:
-        self.learner = as_learner(DE(updating="deferred") if learner is None else learner)
+        self.learner: PointLearner = as_learner(
+            DE(updating="deferred") if learner is None else learner
+        )
         self.low, self.high = box(bounds)
         self.rng, own = two_streams(rng)
         self.runs = as_sources(sources, self.low, self.high)
