@@ -87,9 +87,7 @@ class Optimizer:
         rng: int | np.integer | np.random.Generator | None = None,
         progress: bool | None = False,
     ) -> None:
-        self.learner: PointLearner = as_learner(
-            DE(updating="deferred") if learner is None else learner
-        )
+        self.learner = as_learner(DE(updating="deferred") if learner is None else learner)
         self.low, self.high = box(bounds)
         self.rng, own = two_streams(rng)
         self.runs = as_sources(sources, self.low, self.high)
@@ -207,7 +205,7 @@ class Optimizer:
                 return len(f) == len(self._first)
         if self._begun is None:
             guide = None if self.reuse is None else self.reuse.guide()
-            self._begun = search.begin(self.rng, self.state, guide)
+            self._begun = search.begin(self.rng, self.state, guide)  # pyright: ignore
         state, seen = search.advance(self._begun)
         whole = len(seen.y) == self._begun.size
         if not whole and not (last and len(seen.y)):
