@@ -29,6 +29,15 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 
     The demonstrations are not in the file, only what was learned of them.
 
+    Parameters
+    ----------
+    model
+        What `fit` or `refine` gave.
+    path
+        The file to write.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from bers import Demonstrations, ModelConfig, fit
     >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
@@ -44,6 +53,18 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model that `save_model` wrote; damaged and foreign files are refused.
 
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Model
+        With the same bits.
+
+    Examples
+    --------
     >>> load_model("nowhere.bers")
     Traceback (most recent call last):
     bers.errors.FileError: there is no model file nowhere.bers. Check the path.
