@@ -11,7 +11,7 @@ from pathlib import Path
 from resident import peak_mib
 
 import bers
-from bers.parallel import work_on
+from bers.parallel import pool
 
 
 def main(folder: Path, backend: str) -> None:
@@ -19,8 +19,8 @@ def main(folder: Path, backend: str) -> None:
     sources = [bers.load(folder / f"source-{i}", y="reward", stream=True) for i in range(3)]
     target = bers.load(folder / "target.parquet", y="reward")
     start = time.perf_counter()
-    with work_on(backend):
-        ranking = bers.rank(sources, target, progress=False)
+    with pool(backend) as workers:
+        ranking = bers.rank(sources, target, workers=workers, progress=False)
     print(
         json.dumps(
             {

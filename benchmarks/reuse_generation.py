@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from apart import apart
 from one_thread import one_thread
-from reuse_data import GENERATIONS, Recorded, past_runs, recorded
+from reuse_data import GENERATIONS, TRANSFORM, past_runs, recorded
 from row import Row, at_most, faster
 from timing import take_turns
 from torch_reuse import TorchReuse
@@ -81,7 +81,7 @@ def ours(**how: object) -> Callable[[], object]:
         if news is None:
             reuse, left = run.start, iter(run.seen)
             news = next(left)
-        reuse = after(reuse, news, start=not len(reuse.y))
+        reuse = after(reuse, news, start=not len(reuse.trust.y))
 
     return call
 
@@ -90,8 +90,9 @@ def peer(subset: int | None = None) -> Callable[[], object]:
     """The same rows for the peer; it starts with the first ones."""
     torch.manual_seed(0)
     run = recorded()
-    first, *rest = (_labelled(run, seen) for seen in run.seen)
-    twin, left = TorchReuse(run.start.model, run.start.sources, first, subset), iter(rest)
+    first, *rest = (_labelled(seen) for seen in run.seen)
+    trust = run.start.trust
+    twin, left = TorchReuse(trust.model, trust.sources, first, subset), iter(rest)
 
     def call() -> None:
         nonlocal twin, left
@@ -105,6 +106,6 @@ def peer(subset: int | None = None) -> Callable[[], object]:
     return call
 
 
-def _labelled(run: Recorded, seen: Experience) -> Demonstrations:
+def _labelled(seen: Experience) -> Demonstrations:
     """A generation's rows, with labels as they are modelled."""
-    return Demonstrations(seen.x, seen.y, "target").transformed(run.start.transform)
+    return Demonstrations(seen.x, seen.y, "target").transformed(TRANSFORM)

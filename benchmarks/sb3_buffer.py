@@ -48,9 +48,8 @@ def rows() -> list[Row]:
 
 def spaces():
     """Of the supply chain."""
+    import bers_studies.envs  # noqa: F401  tells Gymnasium of them
     import gymnasium
-
-    import bers  # noqa: F401
 
     env = gymnasium.make("bers/SupplyChain-v0", disable_env_checker=True)
     return env.observation_space, env.action_space
@@ -88,6 +87,7 @@ def mixing():
 
 def random_sources(count: int):
     """Random policies on the three scenarios."""
+    import bers_studies.envs  # noqa: F401
     import gymnasium
 
     from bers import Demonstrations

@@ -20,7 +20,7 @@ from bers.data.shards import Shards
 from bers.data.source import Source
 from bers.model.encoder import new_encoder
 from bers.model.posteriors import summarise
-from bers.model.scaling import input_scale, label_scales
+from bers.model.scaling import Memory, input_scale, label_scales
 from bers.model.training import new_state, train
 
 INPUTS = 10
@@ -73,12 +73,12 @@ def _per_row(label: str, sources: Mapping[int, Shards]) -> Points:
 
 
 def _moments(source: Shards) -> Callable[[], object]:
-    return lambda: input_scale([source.renamed("again")])  # whose moments nobody remembers
+    return lambda: input_scale([source], memory=Memory())  # nobody remembers its moments
 
 
 def _passes(sources: Mapping[int, Shards]) -> dict[float, Callable[[], object]]:
     """All rows read, through the encoder, to a triangular factor."""
-    inputs = input_scale([sources[_ROWS[0]]])
+    inputs = input_scale([sources[_ROWS[0]]], memory=Memory())
     encoder = new_encoder(np.random.default_rng(0), INPUTS, config=bers.ModelConfig())
     return {n: lambda s=s: list(summarise(encoder, [s], inputs=inputs)) for n, s in sources.items()}
 
@@ -114,9 +114,9 @@ def _training() -> Points:
         bers.Demonstrations(x, np.sin(x @ rng.standard_normal(INPUTS)), str(i))
         for i in range(_SOURCES[-1])
     ]
-    config, inputs = bers.ModelConfig(), input_scale(every[:1])
+    config, inputs = bers.ModelConfig(), input_scale(every[:1], memory=Memory())
     state = new_state(new_encoder(rng, INPUTS, config=config), config=config)
-    labels = label_scales(every, config=config)
+    labels = label_scales(every, config=config, memory=Memory())
     how = {"batches": STRETCH, "inputs": inputs, "config": config, "show": False}
     return measured(
         "training",

@@ -18,8 +18,8 @@ from weights_data import d, mixture
 from bers.model import nig
 from bers.trust.beliefs import Beliefs
 from bers.trust.odds import drawn_odds
-from bers.trust.rules import weigh
 from bers.trust.qp.simplex import solve
+from bers.trust.rules import weigh
 
 FEATURES = (6, 11, 21, 41, 81, 161)
 DRAWS = 400  # as `rank` has it

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from bers_studies.runner.run import Experiment, run
@@ -23,9 +22,10 @@ from scaling_heads import FEATURES
 
 import bers
 from bers.data.shards import Shards
-from bers.model import nig, posteriors
+from bers.model import nig
 from bers.model.encoder import new_encoder
-from bers.model.scaling import input_scale
+from bers.model.posteriors import summarise
+from bers.model.scaling import Memory, input_scale
 
 CHECK = {"sources": 80, "rows": 20_000, "batches": 200}
 """A ranking that is small enough to be run and large enough to be compared with the plan."""
@@ -71,7 +71,7 @@ def trial(config: Search, seed: int) -> Iterator[dict[str, Any]]:
         for i, at in enumerate((1.0, -2.0))
     }
     model = bers.ModelConfig(hidden=(32,), latent_dim=8, batches=config.batches)
-    found = bers.minimize(partial(_bowl, at=0.9), sources=past, rng=seed, config=model, **how)
+    found = bers.minimize(partial(_bowl, at=0.9), sources=past, rng=seed, model=model, **how)
     yield {"best": float(found.fun), "weights": found.weights}
 
 
@@ -96,7 +96,7 @@ def _handed(folder: Path, groups: int) -> tuple[Any, list[Any], list[Any]]:
     """What a pass over a source hands to workers, and what comes back."""
     source = shards(folder / f"{groups}.parquet", 8 * groups, INPUTS, group=8)
     encoder = new_encoder(np.random.default_rng(0), INPUTS, config=bers.ModelConfig())
-    inputs = input_scale([source])
+    inputs = input_scale([source], memory=Memory())
     seen: list[Any] = []
 
     def spy(work: Any, parts: list[Any]) -> Iterator[Any]:
@@ -104,8 +104,7 @@ def _handed(folder: Path, groups: int) -> tuple[Any, list[Any], list[Any]]:
         seen.extend((work, parts, found))
         return iter(found)
 
-    with patch.object(posteriors, "each", spy):
-        list(posteriors.summarise(encoder, [source], inputs=inputs))
+    list(summarise(encoder, [source], inputs=inputs, workers=spy))
     work, parts, found = seen
     return work, parts, found
 
@@ -130,7 +129,7 @@ def _ranking(folder: Path) -> float:
 
     def once() -> None:
         paths = [folder / f"source-{i}.parquet" for i in range(CHECK["sources"])]
-        bers.rank([Shards.open(path) for path in paths], target, config=config, progress=False)
+        bers.rank([Shards.open(path) for path in paths], target, model=config, progress=False)
 
     once()
     return cpu_seconds(once)

@@ -17,7 +17,7 @@ from pymoo.core.problem import Problem
 from row import Row, faster
 from timing import take_turns
 
-from bers import minimize
+import bers
 
 D, NP, GENERATIONS = 10, 32, 300
 F, CR = 0.5, 0.7
@@ -61,22 +61,19 @@ def rows() -> list[Row]:
 
 def ours(*, in_place: bool = False) -> Callable[[], object]:
     """`minimize` without sources."""
-    how = {"updating": "immediate"} if in_place else {"updating": "deferred", "vectorized": True}
     fun = one_value if in_place else column_values
-    init = first_points()
+    learner = bers.DE(
+        population=NP,
+        mutation=F,
+        recombination=CR,
+        updating="immediate" if in_place else "deferred",
+        init=first_points(),
+        tol=0.0,
+    )
 
     def run() -> tuple[int, float]:
-        result = minimize(
-            fun,
-            BOUNDS,
-            maxiter=GENERATIONS,
-            tol=0.0,
-            mutation=F,
-            recombination=CR,
-            population_size=NP,
-            init=init,
-            rng=0,
-            **how,
+        result = bers.minimize(
+            fun, BOUNDS, learner=learner, maxiter=GENERATIONS, vectorized=not in_place, rng=0
         )
         return result.nfev, result.fun
 

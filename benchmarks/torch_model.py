@@ -16,7 +16,7 @@ import torch
 from bers import Model
 from bers.data.source import Source
 from bers.model.config import ModelConfig
-from bers.model.scaling import label_scales
+from bers.model.scaling import Memory, label_scales
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TorchModel:
             for W, b in zip(encoder.weights, encoder.biases, strict=True)
         )
         self.adam = torch.optim.Adam(self.layers.parameters(), lr=self.config.learning_rate)
-        scales = label_scales(sources, config=self.config)
+        scales = label_scales(sources, config=self.config, memory=Memory())
         self.heads = [
             Head(
                 torch.tensor(model.inputs.standardise(source.x)),

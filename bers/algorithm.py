@@ -81,6 +81,7 @@ class ReuseConfig:
                 )
         object.__setattr__(self, "schedule", schedule_named(self.schedule))
         whole(self.elites, "ReuseConfig(elites=...)")
+        object.__setattr__(self, "elites", int(self.elites))
 
 
 class Offer(Protocol):

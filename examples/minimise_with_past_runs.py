@@ -63,9 +63,9 @@ def new(x):
 
 
 # scipy's test for an end is relative to the values; beside an offset of 200 it would stop too early
-settings = {"rng": 0, "maxfun": int(3000 * BUDGET), "tol": 0}
-config = bers.ModelConfig(batches=int(2000 * min(1, 2 * BUDGET)), learning_rate=5e-4)
-helped = bers.minimize(new, BOUNDS, past, config=config, **settings)
+settings = {"rng": 0, "maxfun": int(3000 * BUDGET), "learner": bers.DE(tol=0)}
+model = bers.ModelConfig(batches=int(2000 * min(1, 2 * BUDGET)), learning_rate=5e-4)
+helped = bers.minimize(new, BOUNDS, sources=past, model=model, **settings)
 alone = bers.minimize(new, BOUNDS, **settings)
 print(f"with past runs {helped.fun:.2f}, without {alone.fun:.2f}, the least possible is 200")
 print(helped.ranking)

@@ -1,8 +1,10 @@
 """The shape of the project, held by tests: layers, two arms, anchors, docstrings."""
 
 import ast
+import dataclasses
 import doctest
 import importlib
+import inspect
 import re
 import subprocess
 import sys
@@ -231,3 +233,84 @@ def test_no_absolute_paths_in_the_tree():
 
 def _page(name):
     return (ROOT / "docs" / name).read_text()
+
+
+def test_nobody_but_trust_refines_believes_and_weighs():
+    only = {"refine": "bers.model.neural_linear", "beliefs": "bers.trust.beliefs",
+            "weigh": "bers.trust.rules"}  # fmt: skip
+    allowed = {
+        "bers.trust.trust"
+    }  # `bers fit` and the study of heads train a model; they weigh nothing
+    heads = {"bers.cli", "bers_studies.heads.study", "bers.model.neural_linear"}
+    found = {}
+    for name, path in MODULES.items():
+        tree = ast.parse(path.read_text())
+        imported = {
+            alias.asname or alias.name: alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module in {*only.values(), "bers"}
+            for alias in node.names
+            if alias.name in only
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func)
+                last = imported.get(called) or called.removeprefix("bers.")
+                if called in imported or (called == f"bers.{last}" and last in only):
+                    found.setdefault(last, set()).add(name)
+    assert found.pop("refine") - heads == allowed
+    assert found == {"beliefs": allowed, "weigh": allowed}
+
+
+def _public():
+    """Every function and class that a user is told of, with the methods of the classes."""
+    import bers
+    import bers.integrations.gymnasium
+    import bers.integrations.optuna
+    import bers.integrations.sb3
+    import bers.integrations.scipy
+
+    tools = bers.integrations
+    yield from ((name, getattr(bers, name)) for name in bers.__all__)
+    yield from ((name, getattr(bers.schedules, name)) for name in ("Constant", "Linear", "Power"))
+    yield from ((f"rules.{name}", getattr(bers.rules, name)) for name in ("Rule", "rule_named"))
+    for module, names in (
+        (tools.sb3, tools.sb3.__all__),
+        (tools.optuna, ["BersSampler"]),
+        (tools.scipy, ["Reuse", "differential_evolution"]),
+        (tools.gymnasium, ["Recorder", "Recording"]),
+    ):
+        yield from ((f"{module.__name__}.{name}", getattr(module, name)) for name in names)
+
+
+def _signatures():
+    for name, thing in _public():
+        if not isinstance(thing, type):
+            yield name, thing, thing.__doc__
+            continue
+        yield name, thing.__init__, f"{thing.__doc__}\n{thing.__init__.__doc__ or ''}"
+        for method, inner in vars(thing).items():
+            inner = inner.__func__ if isinstance(inner, classmethod | staticmethod) else inner
+            if inspect.isfunction(inner) and not method.startswith("_"):
+                yield f"{name}.{method}", inner, inner.__doc__
+
+
+def test_public_functions_have_few_parameters_and_name_each():
+    records = dict(_public())
+    for name, function, doc in _signatures():
+        if not (getattr(function, "__module__", "") or "").startswith("bers"):
+            continue  # inherited from the library that we plug into
+        names = [p for p in inspect.signature(function).parameters if p not in ("self", "cls")]
+        assert len(names) <= 15, f"{name} has {len(names)} parameters"
+        text = doc or ""
+        if dataclasses.is_dataclass(records.get(name)):
+            text += inspect.getsource(records[name])  # fields have docstrings of their own
+        missing = [p for p in names if not re.search(rf"\b{re.escape(p)}\b", text)]
+        assert not missing, f"{name} does not name {missing}"
+
+
+def test_no_module_of_the_library_keeps_a_cache():
+    kept = r"^\s*@(?:functools\.)?(?:cache|lru_cache)\b|ContextVar\(|meta_path|WeakKey\w+\("
+    for name in LIBRARY:
+        if name != "bers.model.scaling":  # its Memory belongs to a Trust
+            assert not re.findall(kept, MODULES[name].read_text(), re.M), name

@@ -14,6 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "studies" / "runner"))
+
 import ray_study
 from bers_studies.runner import workers
 from bers_studies.runner.journal import read_journal, read_journals
@@ -23,14 +26,14 @@ from ray_study import SEEDS, Config, slow
 from bers import Demonstrations, ModelConfig, load, rank, save
 from bers import cluster as ray_cluster
 from bers.errors import BersError, ConfigError, FileError
-from bers.parallel import each, work_on
+from bers.parallel import pool
 
 pytestmark = [  # Ray leaves sockets open and starts threads while it shuts down
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]
 TOO_BUSY = "timed out during startup"  # Ray waits 30 seconds for its own processes
-SEEN = [str(Path(__file__).parent.parent), str(Path(__file__).parent)]  # by workers
+SEEN = [str(Path(__file__).parent.parent), str(Path(ray_study.__file__).parent)]  # by workers
 
 
 @pytest.fixture(scope="module")
@@ -241,11 +244,11 @@ def test_a_killed_head_is_told_and_gone_on_with(there, marks, tmp_path):
 
 def test_parts_that_are_ranked(there, tmp_path):
     function = partial(ray_study.abs_unless_killed, str(tmp_path))
-    with work_on("ray", jobs=2):
-        assert list(each(function, range(-9, 0))) == list(range(9, 0, -1))
+    with pool("ray", jobs=2) as workers:
+        assert list(workers(function, range(-9, 0))) == list(range(9, 0, -1))
         assert (tmp_path / "died").exists()
         with pytest.raises(FileError, match="cannot read nowhere"):
-            list(each(read_journal, ["nowhere"]))
+            list(workers(read_journal, ["nowhere"]))
 
 
 def test_a_ranking_on_ray_is_the_same_to_the_bit(there, tmp_path):
@@ -257,9 +260,9 @@ def test_a_ranking_on_ray_is_the_same_to_the_bit(there, tmp_path):
         sources.append(load(path, stream=True))
     target = Demonstrations(x[:50], np.sin(2 * x[:50, 1]), "new")
     config = ModelConfig(hidden=(8,), latent_dim=4, batches=20)
-    plain = rank(sources, target, config=config, draws=20)
-    with work_on("ray", jobs=1):
-        other = rank(sources, target, config=config, draws=20)
+    plain = rank(sources, target, model=config, draws=20)
+    with pool("ray", jobs=1) as on_cluster:
+        other = rank(sources, target, model=config, draws=20, workers=on_cluster)
     assert other.to_json() == plain.to_json()
     np.testing.assert_array_equal(other.model.heads.mu, plain.model.heads.mu)
 
@@ -289,7 +292,7 @@ def test_a_cluster_that_is_not_there(unconnected, tmp_path):
     expected = f"cannot reach a Ray cluster at {nobody}: nobody answers.*ray start --head"
     with pytest.raises(ConfigError, match=expected):
         on_ray(slow(""), SEEDS, tmp_path, address=nobody)
-    with pytest.raises(ConfigError, match=expected), work_on("ray", address=nobody):
+    with pytest.raises(ConfigError, match=expected), pool("ray", address=nobody):
         pass
 
 
@@ -323,7 +326,7 @@ def test_an_address_is_for_ray_only(tmp_path):
         run(slow(""), SEEDS, tmp_path, address="head:6379")
     with (
         pytest.raises(ConfigError, match="give --backend ray with it"),
-        work_on("threads", address="head:6379"),
+        pool("threads", address="head:6379"),
     ):
         pass
 
@@ -338,6 +341,7 @@ def test_without_ray_it_is_said_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError, match=r"pip install 'bers\[ray\]'"):
         on_ray(slow(""), SEEDS, tmp_path)
-    with pytest.raises(ConfigError, match=r"pip install 'bers\[ray\]'"), work_on("ray"):
+    with pytest.raises(ConfigError, match=r"pip install 'bers\[ray\]'"), pool("ray"):
         pass
-    assert list(each(abs, [-1])) == [1]  # nothing is left behind
+    with pool("threads", jobs=1) as workers:  # nothing is left behind
+        assert list(workers(abs, [-1])) == [1]

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from bers import Demonstrations, fit, load, refine, save
+from bers import Demonstrations, ModelConfig, fit, load, rank, refine, save
 from bers.errors import ConfigError
 from bers.model.posteriors import summarise_rows
-from bers.parallel import BACKENDS, each, each_in_memory, work_on
+from bers.parallel import BACKENDS, in_threads, map_of, pool
+from bers.trust.trust import Trust
+
+SMALL = ModelConfig(hidden=(16,), latent_dim=4, batches=50)
 
 
 @pytest.fixture
@@ -21,19 +24,59 @@ def shards(tmp_path):
     return source
 
 
-def _same(shards, small, backend):
-    model = fit([shards], config=small)
-    with work_on(backend, jobs=2):
-        other = refine(model, [shards], batches=0)
-        R = summarise_rows(shards).R
+def assert_same_heads(one, other):
     for name in ("mu", "U", "alpha", "beta"):
-        np.testing.assert_array_equal(getattr(other.heads, name), getattr(model.heads, name))
-    np.testing.assert_array_equal(R, summarise_rows(shards).R)
+        np.testing.assert_array_equal(getattr(one.heads, name), getattr(other.heads, name))
 
 
 @pytest.mark.parametrize("backend", ["threads", "processes"])
-def test_the_same_bits(shards, small, backend):
-    _same(shards, small, backend)
+def test_the_same_bits(shards, backend):
+    model = fit([shards], config=SMALL)
+    plain = summarise_rows(shards).R
+    with pool(backend, jobs=2) as workers:
+        assert_same_heads(refine(model, [shards], batches=0, workers=workers), model)
+        assert_same_heads(fit([shards], config=SMALL, workers=workers), model)
+        np.testing.assert_array_equal(summarise_rows(shards, workers).R, plain)
+    np.testing.assert_array_equal(summarise_rows(shards, map).R, plain)
+
+
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_a_ranking_and_a_trust_have_the_same_bits(shards, backend):
+    x = np.random.default_rng(1).uniform(-1, 1, (40, 3))
+    target = Demonstrations(x, np.sin(2 * x[:, 0]), "new")
+    plain = rank([shards], target, model=SMALL, draws=20)
+    trust = Trust([shards], model=SMALL).observe(target.x, target.y)
+    with pool(backend, jobs=2) as workers:
+        other = rank([shards], target, model=SMALL, draws=20, workers=workers)
+        seen = Trust([shards], model=SMALL, workers=workers).observe(target.x, target.y)
+    assert other.to_json() == plain.to_json()
+    assert_same_heads(other.model, plain.model)
+    np.testing.assert_array_equal(seen.weights, trust.weights)
+    assert_same_heads(seen.model, trust.model)
+
+
+class Counted:
+    """A map that knows how many parts went through it."""
+
+    def __init__(self):
+        self.parts = 0
+
+    def __call__(self, function, parts):
+        self.parts += len(parts)
+        return map(function, parts)
+
+
+def test_whoever_is_given_does_the_work(shards):
+    workers = Counted()
+    model = fit([shards], config=SMALL, workers=workers)
+    assert workers.parts == 7
+    refine(model, [shards], batches=0, workers=workers)
+    assert workers.parts == 14
+    summarise_rows(shards, workers)
+    assert workers.parts == 21
+    trust = Trust([shards], model=model, batches=0, workers=workers)
+    trust.observe(np.zeros((2, 3)), [0.0, 0.1])
+    assert workers.parts == 29  # the target is one more
 
 
 def _slow_first(i):
@@ -42,26 +85,54 @@ def _slow_first(i):
 
 @pytest.mark.parametrize("backend", ["threads", "processes"])
 def test_results_keep_the_order_of_the_parts(backend):
-    with work_on(backend, jobs=2):
-        assert list(each(_slow_first, range(20))) == list(range(20))
-    assert list(each(_slow_first, range(20))) == list(range(20))
-    assert list(each_in_memory(_slow_first, range(20))) == list(range(20))
+    with pool(backend, jobs=2) as workers:
+        assert list(workers(_slow_first, range(20))) == list(range(20))
+
+
+@pytest.mark.parametrize("workers", [in_threads, map_of(2), map_of(map)])
+def test_other_maps_keep_it_too(workers):
+    assert list(workers(_slow_first, range(20))) == list(range(20))
 
 
 def _refuse(i):
     raise ValueError(f"part {i} is bad")
 
 
-@pytest.mark.parametrize("work", [each, each_in_memory])
-def test_an_error_in_a_part_is_seen(work):
+@pytest.mark.parametrize("workers", [in_threads, map_of(2), map])
+def test_an_error_in_a_part_is_seen(workers):
     with pytest.raises(ValueError, match="part 0 is bad"):
-        list(work(_refuse, [0]))
+        list(workers(_refuse, [0]))
+
+
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_an_error_in_a_part_of_a_pool_is_seen(backend):
+    with pool(backend, jobs=2) as workers, pytest.raises(ValueError, match="part 0 is bad"):
+        list(workers(_refuse, [0]))
+
+
+def test_a_number_of_workers_is_a_map_and_one_is_none():
+    assert map_of(None) is map_of(1) is map_of(np.int64(1)) is None
+    assert map_of(map) is map
+    for wrong in (0, "two", 1.5):
+        with pytest.raises(ConfigError, match=f"a whole number or map-like; got {wrong!r}"):
+            map_of(wrong)
 
 
 def test_unknown_backends_are_refused():
     with (
         pytest.raises(ConfigError, match="one of threads, processes, ray; got 'spark'"),
-        work_on("spark"),
+        pool("spark"),
     ):
         pass
     assert BACKENDS == ("threads", "processes", "ray")
+
+
+def test_nothing_is_left_behind_when_a_pool_ends():
+    with pytest.raises(KeyError, match="stopped"), pool("threads", jobs=2):
+        raise KeyError("stopped")
+    from joblib.parallel import get_active_backend
+
+    before = get_active_backend()
+    with pool("threads", jobs=2):
+        assert get_active_backend()[1] == 2
+    assert get_active_backend()[1] == before[1]

@@ -5,9 +5,12 @@ the two differ, the field says why. Values out of range are refused here, by nam
 """
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
 
 from bers.data.checks import whole
+from bers.deprecated import old_words
 from bers.errors import ConfigError
 
 _WHOLE = {"latent_dim": 1, "batch_size": 2, "heads_per_batch": 1, "batches": 0}
@@ -34,10 +37,9 @@ class ModelConfig:
     """Λ⁰ for every weight but the bias (paper: w ~ N(0, I))."""
     bias_precision: float = 1e-2
     """Λ⁰ for the bias. Paper: 1, which charges an offset in the labels to the noise."""
-    alpha: float = 1.0
-    """Shape of the noise prior (paper: σ² ~ InvGamma(1, 1))."""
-    beta: float = 1.0
-    """Scale of the noise prior, in units of the labels' variance if `labels="standardised"`."""
+    noise_prior: tuple[float, float] = (1.0, 1.0)
+    """Shape and scale (α, β) of σ²'s prior (paper: InvGamma(1, 1)); the scale is in units of the
+    labels' variance if `labels="standardised"`."""
     labels: Literal["standardised", "raw"] = "standardised"
     """Centre and scale each head's prior by its own labels. Paper: raw, labels of order one."""
 
@@ -76,14 +78,28 @@ class ModelConfig:
             object.__setattr__(self, name, value)
         if self.patience is not None:
             whole(self.patience, "ModelConfig(patience=...)")
-        for name in ("weight_precision", "bias_precision", "alpha", "beta", "learning_rate"):
+        for name in ("weight_precision", "bias_precision", "learning_rate"):
             value = getattr(self, name)
             _require(self, name, _number(value) and 0 < value < float("inf"), "finite and above 0")
+        prior = tuple(self.noise_prior) if np.iterable(self.noise_prior) else ()
+        fine = len(prior) == 2 and all(_number(end) and 0 < end < float("inf") for end in prior)
+        _require(self, "noise_prior", fine, "two numbers, finite and above 0")
+        object.__setattr__(self, "noise_prior", prior)
         _require(self, "l2", _number(self.l2) and 0 <= self.l2 < float("inf"), "0 or above")
         _require(self, "held_out", _number(self.held_out) and 0 < self.held_out < 1, "in (0, 1)")
         _require(self, "activation", self.activation in ("relu", "tanh"), '"relu" or "tanh"')
         _require(self, "labels", self.labels in ("standardised", "raw"), '"standardised" or "raw"')
         _require(self, "skip", isinstance(self.skip, bool), "True or False")
+
+    @property
+    def alpha(self) -> float:
+        """Shape of the noise prior, α⁰."""
+        return self.noise_prior[0]
+
+    @property
+    def beta(self) -> float:
+        """Scale of the noise prior, β⁰."""
+        return self.noise_prior[1]
 
     def to_dict(self) -> dict[str, object]:
         """The settings as plain values, for a journal or a file."""
@@ -99,3 +115,14 @@ def _require(config: ModelConfig, name: str, holds: bool, wanted: str) -> None:
 
 def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _old_noise(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    found = {name: words.pop(name) for name in ("alpha", "beta") if name in words}
+    if not found:
+        return words, {}
+    words["noise_prior"] = pair = (found.get("alpha", 1.0), found.get("beta", 1.0))
+    return words, dict.fromkeys(found, f"noise_prior={pair}")
+
+
+ModelConfig.__init__ = old_words(_old_noise)(ModelConfig.__init__)

@@ -499,13 +499,15 @@ def _reuse_of(
     rng: np.random.Generator,
 ) -> Reuse:
     trust, places = Trust.of_parts(arrays, about["trust"], runs, rng), range(len(runs))
+    # what is not one of ours is refused
+    config = ReuseConfig(guard=about["how"], pick=about["pick"], elites=about["elites"])
     points = PointReuse(
         points=tuple(arrays[f"points.{i}"] for i in places),
         values=tuple(arrays[f"values.{i}"] for i in places),
         guard=Guard(arrays["guard.paid"], arrays["guard.failed"]),
-        how=about["how"],
-        pick=about["pick"],
-        elites=about["elites"],
+        how=config.guard,
+        pick=config.pick,
+        elites=config.elites,
     )
     return Reuse(trust, points, schedule_of(about["schedule"]), rng, about["m"])
 

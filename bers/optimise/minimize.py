@@ -42,7 +42,7 @@ def minimize(
     maxfun: float = np.inf,
     rng: int | np.integer | np.random.Generator | None = None,
     callback: Callable[[OptimizeResult], object] | None = None,
-    workers: int | Map = 1,
+    workers: int | Map | None = 1,
     vectorized: bool = False,
     progress: bool | Literal["lines"] | None = False,
 ) -> OptimizeResult:
@@ -127,9 +127,10 @@ def minimize(
     return _result(optimizer, objective, message=message, success=success, **more)
 
 
-def at_once(learner: Any, vectorized: bool, workers: int | Map) -> Any:
+def at_once(learner: Any, vectorized: bool, workers: int | Map | None) -> Any:
     """The learner, asking for whole generations where these are evaluated at once."""
-    if getattr(learner, "updating", None) != "immediate" or not (vectorized or workers != 1):
+    one_by_one = not vectorized and (workers is None or workers == 1)
+    if getattr(learner, "updating", None) != "immediate" or one_by_one:
         return learner
     if not vectorized:
         warnings.warn(

@@ -85,7 +85,7 @@ def minimize_many(
     maxfun: float = np.inf,
     rng: int | np.integer | np.random.Generator | None = None,
     callback: Callable[[list[OptimizeResult]], object] | None = None,
-    workers: int | Map = 1,
+    workers: int | Map | None = 1,
     vectorized: bool = False,
     progress: bool | None = False,
 ) -> list[OptimizeResult]:
@@ -137,7 +137,8 @@ def minimize_many(
     named = dict(funs) if isinstance(funs, Mapping) else dict(enumerate(funs))
     if len(named) < 2:
         raise ConfigError("minimize_many needs at least two functions; for one, use minimize.")
-    learner = at_once(DE() if learner is None else learner, vectorized or workers != 1, 1)
+    whole_generations = vectorized or workers not in (1, None)
+    learner = at_once(DE() if learner is None else learner, whole_generations, 1)
     if isinstance(learner, AskTell) or not callable(getattr(learner, "on", None)):
         raise ConfigError(
             "minimize_many needs a learner of ours, such as bers.DE(), one for each function; got "

@@ -31,7 +31,7 @@ class Objective:
         args: tuple[Any, ...] = (),
         *,
         vectorized: bool = False,
-        workers: int | Map = 1,
+        workers: int | Map | None = 1,
         maxfun: float = np.inf,
     ) -> None:
         if not callable(fun):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int
+from jaxtyping import Bool, Float, Float64, Int
 
 _DISCOUNT = 0.8  # of old counts, per iteration
 _MORE = 8  # times as many points to choose from, if the target's head picks them
@@ -219,7 +219,7 @@ class PointReuse:
 
 
 def best_points(
-    x: Float64[np.ndarray, "n D"], y: Float64[np.ndarray, " n"], count: int
+    x: Float[np.ndarray, "n D"], y: Float64[np.ndarray, " n"], count: int
 ) -> Float64[np.ndarray, "k D"]:
     """The rows of the least labels, best first.
 

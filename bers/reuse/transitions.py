@@ -73,7 +73,7 @@ class TransitionConfig:
     mix: Mix = "batch"
     """Whole batches of a source (paper), or rows mixed into every batch."""
     relabel: bool = True
-    """Replace a source's rewards by what the target's head expects. Paper: no."""
+    """Replace a source's rewards by what the target's head expects. [Eq. relabel] Paper: no."""
     pessimism: float = 0.0
     """Standard deviations of that head to subtract."""
     at_once: bool = True

@@ -7,8 +7,7 @@ import pytest
 from bers_studies.static.functions import SPHERE
 
 from bers.learners.differential_evolution import (
-    DEConfig,
-    DifferentialEvolution,
+    DE,
     Islands,
     Population,
     divided,
@@ -16,7 +15,7 @@ from bers.learners.differential_evolution import (
     three_others,
     worth_dividing,
 )
-from bers.reuse.points import Guide
+from bers.reuse.points import PointGuide
 
 D = 2
 LOW, HIGH = np.full(D, -4.0), np.full(D, 4.0)
@@ -107,7 +106,7 @@ def test_the_best_agent_counts_and_a_tie_is_the_guided_islands():
 
 
 def guide_to(point, seed=5, values=np.nan, p_m=1.0):
-    return Guide(
+    return PointGuide(
         np.random.default_rng(seed), np.ones(1), p_m, [np.atleast_2d(point)],
         values=[np.full(1, values)],
     )  # fmt: skip
@@ -125,7 +124,7 @@ def until_over(de, rng, agents, guide):
 
 
 def learner(updating, evaluate=SPHERE, NP=12):
-    return DifferentialEvolution(evaluate, LOW, HIGH, DEConfig(NP, updating=updating))
+    return DE(population=NP, updating=updating).on(evaluate, LOW, HIGH)
 
 
 @BOTH
@@ -146,7 +145,7 @@ def test_only_guided_agents_get_points_while_the_contest_is_open(updating):
 def test_without_values_with_few_points_or_without_a_guide_there_are_no_islands(updating):
     de, rng = learner(updating), np.random.default_rng(0)
     agents = de.start(rng)
-    blind = Guide(rng, np.ones(1), 1.0, [np.zeros((1, D))])
+    blind = PointGuide(rng, np.ones(1), 1.0, [np.zeros((1, D))])
     for guide in (None, blind, guide_to([0.0, 0.0], p_m=0.05)):
         after, _ = de.iterate(rng, agents, guide)
         assert after.islands is None

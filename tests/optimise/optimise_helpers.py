@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from bers.learners.differential_evolution import DEConfig, DifferentialEvolution
+from bers.algorithm import ReuseConfig
+from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 
 D = 2
@@ -12,7 +13,25 @@ CENTRE = np.array([0.3, -0.7])
 SMALL = ModelConfig(hidden=(16,), latent_dim=4, batches=100, learning_rate=1e-2)
 BOTH = ["immediate", "deferred"]
 # no model is trained, so that what is reused can be tested in no time
-BLIND = {"metric": "equal"}
+BLIND = {"reuse": ReuseConfig(rule="equal")}
+
+
+def blind(**more):
+    """Settings of `minimize` for past runs without a model."""
+    return {"reuse": ReuseConfig(rule="equal", **more)}
+
+
+def eight(updating="immediate", **more):
+    """Eight agents that never think that they are done."""
+    return DE(**{"population": 8, "tol": 0.0, "updating": updating, **more})
+
+
+def few(updating="immediate", rng=0, **more):
+    """Settings of `minimize` for a short run."""
+    return {"rng": rng, "learner": eight(updating, **more)}
+
+
+FEW = few()
 
 
 def sphere(x):
@@ -40,10 +59,9 @@ def past(centre=CENTRE, rows=40, seed=0):
 def plain(updating, generations, *, fun=sphere, seed=0, NP=8):
     """Differential Evolution by hand, of the learner's own parts."""
     rng = np.random.default_rng(seed)
-    learner = DifferentialEvolution(
-        lambda points: np.array([fun(point) for point in points]),
-        LOW, HIGH, DEConfig(NP, updating=updating),
-    )  # fmt: skip
+    learner = DE(population=NP, updating=updating).on(
+        lambda points: np.array([fun(point) for point in points]), LOW, HIGH
+    )
     agents = learner.start(rng)
     for _ in range(generations):
         agents, _ = learner.iterate(rng, agents)

@@ -8,6 +8,7 @@ from optimise_helpers import (
     Counted,
     D,
     assert_same,
+    eight,
     past,
     plain,
     sphere,
@@ -15,9 +16,10 @@ from optimise_helpers import (
 
 from bers.algorithm import ReuseConfig
 from bers.errors import ConfigError, DataError
-from bers.optimise.ask_tell import Optimizer, reuse_config
+from bers.learners.differential_evolution import DE
+from bers.optimise.ask_tell import Optimizer
 from bers.optimise.minimize import minimize
-from bers.schedules import Constant, Power
+from bers.schedules import Constant
 
 PAST = {"right": past(), "wrong": past(-2 * CENTRE, seed=1)}
 BLIND = ReuseConfig(rule="equal")
@@ -27,9 +29,9 @@ def values(points):
     return np.array([sphere(point) for point in points])
 
 
-def eight(updating="deferred", sources=(), reuse=BLIND, **more):
-    how = {"rng": 0, "population_size": 8, "reuse": reuse, **more}
-    return Optimizer(BOUNDS, sources, updating=updating, **how)
+def new(updating="deferred", sources=(), reuse=BLIND, *, init="random", **more):
+    learner = eight(updating, init=init)
+    return Optimizer(BOUNDS, sources, rng=0, learner=learner, reuse=reuse, **more)
 
 
 def run(optimizer, generations, fun=values, tell=None):
@@ -48,23 +50,23 @@ def run(optimizer, generations, fun=values, tell=None):
 
 @pytest.mark.parametrize("updating", BOTH)
 def test_without_sources_it_is_plain_differential_evolution_bit_for_bit(updating):
-    optimizer = eight(updating)
+    optimizer = new(updating)
     run(optimizer, 7)
     by_hand = plain(updating, 7)
-    np.testing.assert_array_equal(optimizer.agents.x, by_hand.x)
-    np.testing.assert_array_equal(optimizer.agents.f, by_hand.f)
+    np.testing.assert_array_equal(optimizer.state.x, by_hand.x)
+    np.testing.assert_array_equal(optimizer.state.f, by_hand.f)
 
 
 @pytest.mark.parametrize("updating", BOTH)
 @pytest.mark.parametrize("guard", ["trial", "success", "none"])
-@pytest.mark.parametrize("metric", ["equal", "ucb"])
-def test_asking_and_telling_is_minimising(updating, guard, metric):
-    optimizer = eight(updating, PAST, None, metric=metric, guard=guard)
+@pytest.mark.parametrize("rule", ["equal", "ucb"])
+def test_asking_and_telling_is_minimising(updating, guard, rule):
+    reuse = ReuseConfig(rule=rule, guard=guard)
+    optimizer = new(updating, PAST, reuse)
     run(optimizer, 9)
     result = minimize(
-        sphere, BOUNDS, PAST, rng=0, population_size=8, updating=updating, guard=guard,
-        metric=metric, maxiter=9, tol=0,
-    )  # fmt: skip
+        sphere, BOUNDS, sources=PAST, rng=0, learner=eight(updating), reuse=reuse, maxiter=9
+    )
     assert_same(optimizer.result(), result)
     np.testing.assert_array_equal(optimizer.result().weight_history, result.weight_history)
     assert optimizer.result().sources_used == result.sources_used
@@ -75,11 +77,12 @@ def test_asking_and_telling_is_minimising(updating, guard, metric):
 @pytest.mark.parametrize("updating", BOTH)
 @pytest.mark.parametrize("pick", ["best", "predicted"])
 def test_asking_and_telling_is_minimising_with_a_model(updating, pick):
-    optimizer = eight(updating, PAST, None, elites=4, pick=pick, config=SMALL)
+    reuse = ReuseConfig(elites=4, pick=pick)
+    optimizer = new(updating, PAST, reuse, model=SMALL)
     run(optimizer, 4)
     result = minimize(
-        sphere, BOUNDS, PAST, rng=0, population_size=8, updating=updating, elites=4, pick=pick,
-        maxiter=4, tol=0, config=SMALL,
+        sphere, BOUNDS, sources=PAST, rng=0, learner=eight(updating), reuse=reuse, maxiter=4,
+        model=SMALL,
     )  # fmt: skip
     assert_same(optimizer.result(), result)
     np.testing.assert_array_equal(optimizer.result().weight_history, result.weight_history)
@@ -87,7 +90,7 @@ def test_asking_and_telling_is_minimising_with_a_model(updating, pick):
 
 
 def test_a_whole_generation_is_asked_for_at_once_or_one_point_at_a_time():
-    deferred, immediate = (run(eight(updating), 2) for updating in BOTH[::-1])
+    deferred, immediate = (run(new(updating), 2) for updating in BOTH[::-1])
     assert [len(points) for points in deferred] == [8, 8, 8]
     # the first points are no trials, so all can be asked for
     assert [len(points) for points in immediate] == [8] + [1] * 16
@@ -95,7 +98,7 @@ def test_a_whole_generation_is_asked_for_at_once_or_one_point_at_a_time():
 
 @pytest.mark.parametrize("updating", BOTH)
 def test_asking_twice_gives_the_same_points(updating):
-    twice, once = eight(updating, PAST), eight(updating, PAST)
+    twice, once = new(updating, PAST), new(updating, PAST)
 
     def tell(optimizer, points):
         points[:] = points  # own copies: changing them does no harm
@@ -121,7 +124,7 @@ def test_values_may_come_in_parts_and_in_any_order(updating, sources):
         if missing:
             assert {point.tobytes() for point in optimizer.ask()} == missing
 
-    parts, whole = eight(updating, sources), eight(updating, sources)
+    parts, whole = new(updating, sources), new(updating, sources)
     run(parts, 5, tell=tell)
     run(whole, 5)
     assert_same(parts.result(), whole.result())
@@ -129,19 +132,19 @@ def test_values_may_come_in_parts_and_in_any_order(updating, sources):
 
 def test_a_point_that_two_agents_want_is_asked_for_once():
     init = np.zeros((8, D))
-    assert eight(init=init).ask().tolist() == [[0, 0]]
+    assert new(init=init).ask().tolist() == [[0, 0]]
     init[3] = 1
-    assert eight(init=init).ask().tolist() == [[0, 0], [1, 1]]
+    assert new(init=init).ask().tolist() == [[0, 0], [1, 1]]
 
 
 def test_values_of_other_points_are_taken_as_known():
-    first = eight().ask()
-    optimizer = eight()
+    first = new().ask()
+    optimizer = new()
     optimizer.tell(first[:5], values(first[:5]))
     optimizer.tell(np.ones((2, D)), [1.0, 2.0])
     np.testing.assert_array_equal(optimizer.ask(), first[5:])
     run(optimizer, 3)
-    other = eight()
+    other = new()
     run(other, 3)
     assert_same(optimizer.result(), other.result())
 
@@ -149,12 +152,12 @@ def test_values_of_other_points_are_taken_as_known():
 def test_known_points_are_not_asked_for_again():
     # the best lie in a corner, where trials meet again and again
     fun = Counted(lambda x: float(np.sum(x)))
-    run(eight(), 8, fun=lambda points: np.array([fun(point) for point in points]))
+    run(new(), 8, fun=lambda points: np.array([fun(point) for point in points]))
     assert set(fun.per_point.values()) == {1}
 
 
 def test_one_point_needs_no_second_axis():
-    optimizer = eight()
+    optimizer = new()
     for point in optimizer.ask():
         optimizer.tell(point, sphere(point))
     assert optimizer.ask().shape == (8, D)
@@ -171,7 +174,7 @@ def test_one_point_needs_no_second_axis():
     ],
 )
 def test_points_and_values_must_match(x, y, said):
-    optimizer = eight()
+    optimizer = new()
     with pytest.raises(DataError, match=said):
         optimizer.tell(x, y)
     assert optimizer.known_points() == {}
@@ -182,18 +185,18 @@ def test_evaluations_that_failed_are_the_worst(updating):
     def fun(points):
         return np.where(points[:, 0] > 0.5, np.nan, values(points))
 
-    optimizer = eight(updating, PAST)
+    optimizer = new(updating, PAST)
     run(optimizer, 6, fun=fun)
     result = minimize(
-        lambda x: np.nan if x[0] > 0.5 else sphere(x), BOUNDS, PAST, rng=0, population_size=8,
-        updating=updating, metric="equal", maxiter=6, tol=0,
+        lambda x: np.nan if x[0] > 0.5 else sphere(x), BOUNDS, sources=PAST, rng=0,
+        learner=eight(updating), reuse=BLIND, maxiter=6,
     )  # fmt: skip
     assert np.isinf(result.fun_all).any()
     assert_same(optimizer.result(), result)
 
 
 def test_before_anything_is_told():
-    optimizer = eight(sources=PAST)
+    optimizer = new(sources=PAST)
     result = optimizer.result()
     assert (result.fun, result.nit, result.nfev) == (np.inf, 0, 0)
     assert np.isnan(result.x).all()
@@ -202,11 +205,11 @@ def test_before_anything_is_told():
     assert optimizer.weights == {"right": 0.5, "wrong": 0.5}
     assert optimizer.ranking() is None
     assert repr(result)
-    assert repr(eight().result())
+    assert repr(new().result())
 
 
 def test_a_result_is_of_whole_generations():
-    optimizer = eight()
+    optimizer = new()
     run(optimizer, 2)
     before = optimizer.result()
     points = optimizer.ask()
@@ -219,7 +222,7 @@ def test_a_result_is_of_whole_generations():
 
 
 def test_results_do_not_share_the_run():
-    optimizer, other = eight(), eight()
+    optimizer, other = new(), new()
     for one in (optimizer, other):
         run(one, 2)
     result = optimizer.result()
@@ -232,20 +235,20 @@ def test_results_do_not_share_the_run():
 
 @pytest.mark.parametrize("updating", BOTH)
 def test_islands_are_formed_and_end_in_one_population(updating):
-    optimizer = eight(updating, {"right": past()})
+    optimizer = new(updating, {"right": past()})
     states = set()
     for generation in range(1, 12):
         run(optimizer, generation)
-        islands = optimizer.agents.islands
+        islands = optimizer.state.islands
         states.add("one" if islands is None else "two" if islands.won is None else "over")
-        assert optimizer.agents.contest != "not yet"
+        assert optimizer.state.contest != "not yet"
     assert states == {"two", "over", "one"}
-    assert np.isfinite(optimizer.agents.f).all()
+    assert np.isfinite(optimizer.state.f).all()
 
 
 @pytest.mark.parametrize("bounds", [[(1.0, 1.0)] * D, BOUNDS], ids=["fixed", "collapsed"])
 def test_asking_ends_when_every_trial_is_known(bounds, monkeypatch):
-    optimizer = Optimizer(bounds, rng=0, population_size=4)
+    optimizer = Optimizer(bounds, rng=0, learner=DE(population=4, updating="deferred"))
     advance, generations = optimizer.advance, []
 
     def counted(*args, **more):
@@ -260,43 +263,84 @@ def test_asking_ends_when_every_trial_is_known(bounds, monkeypatch):
     assert points.shape == (0, D)
 
 
-def test_settings_of_reuse_in_words():
-    words = {"schedule": 0.3, "guard": "none", "elites": 1, "pick": "predicted", "config": SMALL}
-    made = eight(sources=PAST, reuse=None, metric="equal", **words).reuse.config
-    assert made == ReuseConfig(
-        "equal", Constant(0.3), guard="none", elites=1, pick="predicted", model=SMALL
+def test_unless_told_otherwise_a_generation_is_deferred():
+    optimizer = Optimizer(BOUNDS, rng=0)
+    assert optimizer.learner == DE(updating="deferred")
+    assert optimizer.ask().shape == (32, D)
+    assert optimizer.trust is None
+    assert optimizer.weights == {}
+
+
+def test_what_is_carried_along():
+    reuse = ReuseConfig("equal", Constant(0.3), guard="none", elites=1)
+    optimizer = new(sources=PAST, reuse=reuse)
+    assert optimizer.trust is optimizer.reuse.trust
+    assert optimizer.trust.rule.name == "equal"
+    assert optimizer.trust.model is None
+    assert (optimizer.reuse.schedule, optimizer.reuse.m) == (Constant(0.3), 0)
+    assert (optimizer.reuse.offer.how, optimizer.reuse.offer.elites) == ("none", 1)
+    run(optimizer, 2)
+    assert optimizer.reuse.m == 2
+    np.testing.assert_array_equal(optimizer.trust.x, optimizer.result().x_all)
+    np.testing.assert_array_equal(optimizer.trust.y, optimizer.result().fun_all)
+
+
+@pytest.mark.parametrize("updating", BOTH)
+def test_the_best_value_so_far_and_whether_it_converged(updating):
+    optimizer = Optimizer(
+        BOUNDS, rng=0, learner=DE(population=8, updating=updating, atol=0.5, tol=0.0)
     )
-    words = ("odds", "paper", "trial", 16, "best", None, None)
-    assert reuse_config(*words) == ReuseConfig(schedule=Power(0.99))
-    with pytest.raises(ConfigError, match="elites must be at least 1; got 0"):
-        eight(reuse=None, elites=0)
-    with pytest.raises(ConfigError, match="no rule 'best'"):
-        eight(reuse=None, metric="best")
+    assert not optimizer.converged
+    seen = []
+    for generation in range(1, 30):
+        run(optimizer, generation)
+        assert optimizer.best == optimizer.result().fun_all.min() == optimizer.result().fun
+        seen.append(optimizer.converged)
+        assert seen[-1] == (np.std(optimizer.state.f) <= 0.5)
+    assert not seen[0]
+    assert seen[-1]
 
 
 def test_a_program_may_leave_weight_to_nobody():
     simplex, nobody = (
-        eight(sources={"wrong": past(-2 * CENTRE)}, reuse=None, metric="shape", config=SMALL,
-              feasible=feasible)
-        for feasible in ("simplex", "at_most_one")
-    )  # fmt: skip
+        new(sources={"wrong": past(-2 * CENTRE)}, reuse=ReuseConfig(rule=rule), model=SMALL)
+        for rule in ("shape", "shape+nobody")
+    )
     for optimizer in (simplex, nobody):
         run(optimizer, 2)
     assert simplex.weights["wrong"] == pytest.approx(1, abs=1e-9)
     assert nobody.weights["wrong"] < 0.5
-    with pytest.raises(ConfigError, match="feasible must be .* got 'all'"):
-        eight(reuse=None, metric="shape", feasible="all")
-    with pytest.raises(ConfigError, match="feasible is for the metrics of the quadratic program"):
-        eight(reuse=None, metric="odds", feasible="simplex")
+
+
+def test_what_is_no_learner_is_refused():
+    with pytest.raises(ConfigError, match="have ask and tell; int has no ask"):
+        Optimizer(BOUNDS, learner=3)
+    with pytest.raises(ConfigError, match=r"an object, not a class: DE\(...\)"):
+        Optimizer(BOUNDS, learner=DE)
 
 
 def test_sources_hand_over_their_best_points():
-    optimizer = eight(sources=PAST, reuse=ReuseConfig(rule="equal", elites=3))
-    for (x, y), points in zip(PAST.values(), optimizer.reuse.points, strict=True):
+    optimizer = new(sources=PAST, reuse=ReuseConfig(rule="equal", elites=3))
+    offer = optimizer.reuse.offer
+    for (x, y), points in zip(PAST.values(), offer.points, strict=True):
         np.testing.assert_array_equal(points, x[np.argsort(y)[:3]])
-    assert [np.isnan(own).all() for own in optimizer.reuse.values] == [True, True]
+    assert [np.isnan(own).all() for own in offer.values] == [True, True]
     run(optimizer, 4)
-    for points, own in zip(optimizer.reuse.points, optimizer.reuse.values, strict=True):
+    offer = optimizer.reuse.offer
+    for points, own in zip(offer.points, offer.values, strict=True):
         tried = ~np.isnan(own)
         assert tried.any()
         np.testing.assert_array_equal(own[tried], values(points[tried]))
+
+
+def test_points_predicted_to_be_best_need_a_model_whatever_the_rule():
+    """Also a rule that looks at no posterior."""
+    optimizer = new(
+        sources=PAST, reuse=ReuseConfig(rule="equal", pick="predicted", elites=2), model=SMALL
+    )
+    assert [len(own) for own in optimizer.reuse.offer.points] == [16, 16]
+    run(optimizer, 2)
+    assert optimizer.weights == {"right": 0.5, "wrong": 0.5}
+    for own, chosen in zip(optimizer.reuse.offer.points, optimizer.reuse.guide().open, strict=True):
+        expected = optimizer.trust.predict(own).mean
+        assert sorted(chosen) == sorted(np.argsort(expected, kind="stable")[:2])

@@ -180,7 +180,7 @@ def test_a_vectorized_function_may_fail_at_some_points():
         Objective(lambda x: x[0] + 1j, vectorized=True)(POINTS)
 
 
-@pytest.mark.parametrize("workers", [0, 0.5, "2", None])
+@pytest.mark.parametrize("workers", [0, 0.5, "2"])
 def test_workers_must_be_a_number_or_map_like(workers):
     with pytest.raises(ConfigError, match="workers must be a whole number or map-like; got"):
         Objective(first, workers=workers)

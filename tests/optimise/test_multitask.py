@@ -1,26 +1,40 @@
 import numpy as np
 import pytest
 from optimise_helpers import (
-    BLIND,
     BOTH,
     BOUNDS,
     CENTRE,
+    FEW,
     SMALL,
     Counted,
     D,
     assert_same,
+    few,
     past,
     plain,
     sphere,
 )
 from scipy.optimize import OptimizeResult
 
+from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, ObjectiveError
+from bers.learners.ask_and_tell import AskTell
+from bers.learners.differential_evolution import DE
 from bers.optimise.minimize import minimize
 from bers.optimise.multitask import minimize_many
 
-FEW = {"rng": 0, "population_size": 8, "tol": 0.0}
+
+def others(**more):
+    """How `minimize_many` uses the others unless told otherwise, with changes."""
+    return {"reuse": ReuseConfig(**{"schedule": 0.3, "elites": 4, **more})}
+
+
+def blind(**more):
+    return others(rule="equal", **more)
+
+
+BLIND = blind()
 
 
 def far(x):
@@ -37,7 +51,7 @@ TASKS = {"one": sphere, "far": far, "twin": twin}
 @pytest.fixture(scope="module")
 def three():
     return minimize_many(
-        TASKS, BOUNDS, rng=0, population_size=16, maxiter=10, tol=0, config=SMALL, batches=5
+        TASKS, BOUNDS, maxiter=10, model=SMALL, **few(population=16), **others(batches=5)
     )
 
 
@@ -71,13 +85,16 @@ def test_results_come_in_order_with_names_of_the_others(three):
 
 
 def test_tasks_without_names_are_numbered():
-    results = minimize_many([sphere, far, twin], BOUNDS, [past()], maxiter=1, **FEW, **BLIND)
+    results = minimize_many(
+        [sphere, far, twin], BOUNDS, sources=[past()], maxiter=1, **FEW, **BLIND
+    )
     assert list(results[1].weights) == ["task 0", "task 2", "run 0"]
 
 
 def test_equal_names_are_kept_apart():
+    runs = {"a": past(), "b": past(seed=1)}
     results = minimize_many(
-        {"a": sphere, "b": far}, BOUNDS, {"a": past(), "b": past(seed=1)}, maxiter=1, **FEW, **BLIND
+        {"a": sphere, "b": far}, BOUNDS, sources=runs, maxiter=1, **FEW, **BLIND
     )
     assert [list(result.weights) for result in results] == [
         ["b", "a (2)", "b (2)"],
@@ -89,8 +106,8 @@ def test_equal_names_are_kept_apart():
 @pytest.mark.parametrize("guard", ["trial", "success", "none"])
 def test_with_chance_zero_each_is_plain_differential_evolution(updating, guard):
     results = minimize_many(
-        [sphere, far], BOUNDS, [past()], schedule=0.0, updating=updating, guard=guard, maxiter=7,
-        **FEW, **BLIND,
+        [sphere, far], BOUNDS, sources=[past()], maxiter=7, **few(updating),
+        **blind(schedule=0.0, guard=guard),
     )  # fmt: skip
     streams = np.random.default_rng(0).spawn(3)[1:]
     for result, fun, stream in zip(results, (sphere, far), streams, strict=True):
@@ -101,21 +118,21 @@ def test_with_chance_zero_each_is_plain_differential_evolution(updating, guard):
 
 
 def test_a_model_changes_no_bit_with_chance_zero():
-    how = {"schedule": 0.0, "maxiter": 3, "config": SMALL, **FEW}
-    for odds, blind in zip(
-        minimize_many([sphere, far, twin], BOUNDS, **how),
-        minimize_many([sphere, far, twin], BOUNDS, **how, **BLIND),
+    how = {"maxiter": 3, "model": SMALL, **FEW}
+    for odds, equal in zip(
+        minimize_many([sphere, far, twin], BOUNDS, **how, **others(schedule=0.0)),
+        minimize_many([sphere, far, twin], BOUNDS, **how, **blind(schedule=0.0)),
         strict=True,
     ):
-        assert_same(odds, blind)
+        assert_same(odds, equal)
 
 
-@pytest.mark.parametrize("metric", ["equal", "odds"])
-def test_seeds(metric):
+@pytest.mark.parametrize("rule", ["equal", "odds"])
+def test_seeds(rule):
     first, again, other = (
         minimize_many(
-            [sphere, far, twin], BOUNDS, metric=metric, maxiter=3, config=SMALL,
-            **{**FEW, "rng": seed},
+            [sphere, far, twin], BOUNDS, maxiter=3, model=SMALL, **few(rng=seed),
+            **others(rule=rule),
         )
         for seed in (0, 0, 1)
     )  # fmt: skip
@@ -140,7 +157,7 @@ def test_one_task_finds_what_the_other_has_found():
     start = np.random.default_rng(1).uniform(-2, 2, (8, D))
     start[0] = CENTRE
     results = minimize_many(
-        [needle, needle], BOUNDS, init=start, schedule=1.0, maxiter=2, **FEW, **BLIND
+        [needle, needle], BOUNDS, maxiter=2, **few(init=start), **blind(schedule=1.0)
     )
     assert [result.fun for result in results] == [0, 0]
 
@@ -149,7 +166,7 @@ def test_one_task_finds_what_the_other_has_found():
 @pytest.mark.parametrize("maxfun", [1, 5, 8, 9, 20])
 def test_the_budget_is_of_each_task(updating, maxfun):
     funs = [Counted(sphere), Counted(far)]
-    results = minimize_many(funs, BOUNDS, maxfun=maxfun, updating=updating, **FEW, **BLIND)
+    results = minimize_many(funs, BOUNDS, maxfun=maxfun, **few(updating), **BLIND)
     for fun, result in zip(funs, results, strict=True):
         assert fun.calls == result.nfev == maxfun
         assert set(fun.per_point.values()) == {1}
@@ -163,9 +180,8 @@ def test_one_may_stop_before_the_others():
         return 1e-3 * sphere(x) + 1
 
     early, late = minimize_many(
-        [steep, sphere], BOUNDS, rng=0, population_size=8, tol=0.01, maxiter=12, schedule=0.0,
-        **BLIND,
-    )  # fmt: skip
+        [steep, sphere], BOUNDS, maxiter=12, **few(tol=0.01), **blind(schedule=0.0)
+    )
     assert early.success is True
     assert early.message == "Optimization terminated successfully."
     assert early.nit < late.nit == 12
@@ -180,11 +196,11 @@ def test_all_ways_to_evaluate_give_the_same_bits(how):
         return lambda x: np.array([fun(point) for point in x.T])
 
     funs = [sphere, far]
-    others = [many(fun) for fun in funs] if "vectorized" in how else funs
-    common = {"maxiter": 4, "maxfun": 30, **FEW, **BLIND}
+    at_once = [many(fun) for fun in funs] if "vectorized" in how else funs
+    common = {"maxiter": 4, "maxfun": 30, **BLIND}
     for one, other in zip(
-        minimize_many(funs, BOUNDS, updating="deferred", **common),
-        minimize_many(others, BOUNDS, **how, **common),
+        minimize_many(funs, BOUNDS, **few("deferred"), **common),
+        minimize_many(at_once, BOUNDS, **how, **FEW, **common),
         strict=True,
     ):
         assert_same(one, other)
@@ -192,8 +208,8 @@ def test_all_ways_to_evaluate_give_the_same_bits(how):
 
 def test_past_runs_are_further_heads():
     results = minimize_many(
-        {"a": far, "b": lambda x: far(-x)}, BOUNDS, {"run": past(-2 * CENTRE, rows=80)},
-        rng=0, population_size=16, maxiter=6, tol=0, config=SMALL, schedule=0.9,
+        {"a": far, "b": lambda x: far(-x)}, BOUNDS, sources={"run": past(-2 * CENTRE, rows=80)},
+        maxiter=6, model=SMALL, **few(population=16), **others(schedule=0.9),
     )  # fmt: skip
     assert [list(result.weights) for result in results] == [["b", "run"], ["a", "run"]]
     a, b = results
@@ -205,7 +221,9 @@ def test_past_runs_hand_over_points_within_the_bounds():
     x, y = past()
     seen = Counted()
     with pytest.warns(UserWarning, match="points lie outside the bounds"):
-        minimize_many([seen, seen], BOUNDS, [(2 * x, y)], maxiter=4, schedule=1.0, **FEW, **BLIND)
+        minimize_many(
+            [seen, seen], BOUNDS, sources=[(2 * x, y)], maxiter=4, **FEW, **blind(schedule=1.0)
+        )
     points = np.array([np.frombuffer(key) for key in seen.per_point])
     assert (np.abs(points) <= 2).all()
 
@@ -216,8 +234,8 @@ def test_rows_in_single_precision_are_tried_once(updating):
     x = x.astype(np.float32)
     single, double = (
         minimize_many(
-            [sphere, far], BOUNDS, [Demonstrations(x.astype(kind), y, "run")], updating=updating,
-            maxiter=8, schedule=1.0, **FEW, **BLIND,
+            [sphere, far], BOUNDS, sources=[Demonstrations(x.astype(kind), y, "run")], maxiter=8,
+            **few(updating), **blind(schedule=1.0),
         )
         for kind in (np.float32, np.float64)
     )  # fmt: skip
@@ -256,36 +274,52 @@ def test_one_task_is_not_many(funs):
         minimize_many(funs, BOUNDS)
 
 
+class Asking:
+    def ask(self):
+        return np.zeros((2, D))
+
+    def tell(self, x, y):
+        pass
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"population_size": 3}, "at least 4; got 3"),
-        ({"mutation": (1.0, 0.5)}, "differential_weight"),
-        ({"metric": "best"}, "no rule 'best'"),
-        ({"schedule": 1.5}, r"chance in \[0, 1\]; got 1.5"),
-        ({"transform": "exp"}, "no transform 'exp'"),
+        ({"reuse": ReuseConfig(transform="exp")}, "no transform 'exp'"),
+        ({"reuse": ReuseConfig(pick="predicted")}, 'hands over what is "best" so far. Leave pick='),
         ({"maxfun": 0}, "maxfun must be at least 1"),
-        ({"init": "best"}, "no init 'best'"),
+        ({"maxiter": 2.5}, "maxiter must be a whole number of at least 0; got 2.5"),
+        ({"learner": DE(init="best")}, "no init 'best'"),
+        # one optimiser would be told the values of two functions
+        ({"learner": Asking()}, r"a learner of ours, such as bers.DE\(\), .* got Asking"),
+        ({"learner": AskTell(Asking())}, "a learner of ours, .* got AskTell"),
         ({"workers": 0}, "workers must be"),
     ],
 )
 def test_bad_settings_are_named(wrong, said):
     with pytest.raises(ConfigError, match=said):
         minimize_many([sphere, far], BOUNDS, **wrong)
+
+
+def test_what_is_no_function_is_named():
     with pytest.raises(ConfigError, match="fun must be callable; got int"):
         minimize_many([sphere, 3], BOUNDS)
 
 
-@pytest.mark.parametrize("wrong", [{"guard": "maybe"}, {"elites": 0}, {"maxiter": 2.5}], ids=str)
-def test_more_bad_settings_are_named(wrong):
-    (name,) = wrong
-    with pytest.raises(ConfigError, match=f"{name} must be"):
-        minimize_many([sphere, far], BOUNDS, **{"maxiter": 2, **wrong, **FEW, **BLIND})
+def test_unless_told_otherwise_the_chance_is_the_papers():
+    how = {"maxiter": 2, "model": SMALL, **FEW}
+    for one, other in zip(
+        minimize_many([sphere, far], BOUNDS, **how),
+        minimize_many([sphere, far], BOUNDS, **how, **others()),
+        strict=True,
+    ):
+        assert_same(one, other)
+        np.testing.assert_array_equal(one.weight_history, other.weight_history)
 
 
 def test_an_earlier_result_of_one_function_says_nothing_of_another():
     first = minimize(sphere, BOUNDS, maxiter=5, **FEW)
-    results = minimize_many([far, twin], BOUNDS, init=first, maxiter=0, **FEW)
+    results = minimize_many([far, twin], BOUNDS, maxiter=0, **few(init=first))
     assert results[0].population_energies.tolist() == [far(x) for x in first.population]
     assert results[1].population_energies.tolist() == [twin(x) for x in first.population]
 
@@ -293,7 +327,7 @@ def test_an_earlier_result_of_one_function_says_nothing_of_another():
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_some_failures_in_one_task(value):
     results = minimize_many(
-        [lambda x: value if x[0] > 0.5 else sphere(x), far, twin], BOUNDS, maxiter=4, config=SMALL,
+        [lambda x: value if x[0] > 0.5 else sphere(x), far, twin], BOUNDS, maxiter=4, model=SMALL,
         **FEW,
     )  # fmt: skip
     assert results[0].not_finite > 0
@@ -303,7 +337,7 @@ def test_some_failures_in_one_task(value):
 
 def test_a_task_of_nothing_but_failures_gets_no_weight():
     results = minimize_many(
-        {"a": sphere, "none": lambda x: np.nan, "b": twin}, BOUNDS, maxiter=4, config=SMALL, **FEW
+        {"a": sphere, "none": lambda x: np.nan, "b": twin}, BOUNDS, maxiter=4, model=SMALL, **FEW
     )
     assert results[0].weights["none"] == results[2].weights["none"] == 0
     assert results[1].fun == np.inf
@@ -312,7 +346,7 @@ def test_a_task_of_nothing_but_failures_gets_no_weight():
 
 def test_nothing_but_failures():
     results = minimize_many(
-        [lambda x: np.nan, lambda x: np.inf], BOUNDS, maxiter=2, config=SMALL, **FEW
+        [lambda x: np.nan, lambda x: np.inf], BOUNDS, maxiter=2, model=SMALL, **FEW
     )
     assert [result.fun for result in results] == [np.inf, np.inf]
 
@@ -334,5 +368,5 @@ def test_a_failing_function_leaves_what_was_found_so_far():
 
 
 def test_a_result_is_a_source_of_the_next_run(three):
-    result = minimize(sphere, BOUNDS, {"one": three[0]}, maxiter=2, **FEW, **BLIND)
+    result = minimize(sphere, BOUNDS, sources={"one": three[0]}, maxiter=2, **FEW, **BLIND)
     assert result.sources_used["one"] > 0

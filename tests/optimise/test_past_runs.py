@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from optimise_helpers import BLIND, BOUNDS, HIGH, LOW, SMALL, D, past, sphere
+from optimise_helpers import BLIND, BOUNDS, FEW, HIGH, LOW, SMALL, D, past, sphere
 from scipy.optimize import OptimizeResult, differential_evolution
 from scipy.optimize import minimize as scipys_minimize
 
@@ -46,7 +46,7 @@ def test_any_type_of_number_is_taken_and_left_as_it_was(kind):
     (run,) = sources([(x, y)])
     np.testing.assert_array_equal(run.x, x.astype(float))
     np.testing.assert_array_equal(run.y, y.astype(float))
-    result = minimize(sphere, BOUNDS, [(x, y)], rng=0, population_size=8, maxiter=3, **BLIND)
+    result = minimize(sphere, BOUNDS, sources=[(x, y)], maxiter=3, **FEW, **BLIND)
     assert result.weights == {"run 0": 1.0}
     assert x.dtype == before[0].dtype
     np.testing.assert_array_equal(x, before[0])
@@ -74,7 +74,7 @@ def test_names_come_from_the_mapping_or_the_data():
 def test_equal_names_are_kept_apart():
     alice, other = Demonstrations(X, Y, "alice"), Demonstrations(X, Y + 1, "alice")
     result = minimize(
-        sphere, BOUNDS, [alice, other, {"x": X[0], "fun": Y[0]}], rng=0, maxiter=2, **BLIND
+        sphere, BOUNDS, sources=[alice, other, {"x": X[0], "fun": Y[0]}], rng=0, maxiter=2, **BLIND
     )
     assert result.weights == pytest.approx({"alice": 1 / 3, "alice (2)": 1 / 3, "run 2": 1 / 3})
     assert list(result.sources_used) == list(result.weights)
@@ -82,7 +82,7 @@ def test_equal_names_are_kept_apart():
 
 @pytest.mark.parametrize("name", ["", "<b>x</b>", "a" * 10_000, "ä\n\x1b[31m"])
 def test_odd_names_are_keys_like_any_other(name):
-    result = minimize(sphere, BOUNDS, {name: (X, Y)}, rng=0, maxiter=1, **BLIND)
+    result = minimize(sphere, BOUNDS, sources={name: (X, Y)}, rng=0, maxiter=1, **BLIND)
     assert list(result.weights) == [name]
     with pytest.raises(DataError, match="has 3 inputs") as caught:
         sources({name: (np.zeros((2, 3)), [1, 2])})
@@ -140,7 +140,7 @@ def test_bad_files_are_named(tmp_path):
 
 
 def test_an_earlier_result_is_every_point_it_saw():
-    first = minimize(sphere, BOUNDS, rng=0, maxiter=4, population_size=8, tol=0)
+    first = minimize(sphere, BOUNDS, maxiter=4, **FEW)
     (run,) = sources([first])
     assert run.n == 40
     assert len(np.unique(run.x, axis=0)) == first.nfev  # trials that were known cost nothing
@@ -191,7 +191,7 @@ def test_what_is_no_number_is_refused_by_name(one):
 )
 def test_sources_must_be_a_list(given):
     with pytest.raises(DataError, match="sources must be a list of past runs; got"):
-        minimize(sphere, BOUNDS, given)
+        minimize(sphere, BOUNDS, sources=given)
 
 
 def test_one_run_without_a_list_is_refused():
@@ -219,12 +219,12 @@ def test_points_outside_teach_the_model_and_are_clipped_when_handed_over():
 
     np.testing.assert_array_equal(optimizer.runs[0].x, x)
     order = np.argsort(Y)
-    np.testing.assert_array_equal(optimizer.reuse.points[0], np.clip(x[order], LOW, HIGH))
+    np.testing.assert_array_equal(optimizer.reuse.offer.points[0], np.clip(x[order], LOW, HIGH))
 
 
 def test_a_source_without_rows_gets_no_weight():
     result = minimize(
-        sphere, BOUNDS, {"empty": EMPTY, "run": past()}, rng=0, maxiter=3, config=SMALL
+        sphere, BOUNDS, sources={"empty": EMPTY, "run": past()}, rng=0, maxiter=3, model=SMALL
     )
     assert result.weights["empty"] == result.sources_used["empty"] == 0
     assert result.sources_used["run"] > 0
@@ -233,7 +233,7 @@ def test_a_source_without_rows_gets_no_weight():
 @pytest.mark.parametrize("given", [{"a": EMPTY}, {"a": EMPTY, "b": EMPTY}])
 def test_without_any_rows_it_is_plain_with_one_warning(given):
     with pytest.warns(DataWarning, match="no past run has any points") as caught:
-        result = minimize(sphere, BOUNDS, given, rng=0, maxiter=5)
+        result = minimize(sphere, BOUNDS, sources=given, rng=0, maxiter=5)
     assert len(caught) == 1
     plain = minimize(sphere, BOUNDS, rng=0, maxiter=5)
     np.testing.assert_array_equal(result.population, plain.population)
@@ -254,7 +254,8 @@ def test_one_variable_needs_no_second_axis():
 
 def test_a_source_without_rows_can_hand_over_nothing_that_is_predicted():
     given = {"run": past(), "empty": EMPTY}
-    result = minimize(sphere, BOUNDS, given, rng=0, maxiter=3, config=SMALL, pick="predicted")
+    how = {"rng": 0, "maxiter": 3, "model": SMALL, "reuse": ReuseConfig(pick="predicted")}
+    result = minimize(sphere, BOUNDS, sources=given, **how)
     assert result.sources_used["empty"] == 0
 
 

@@ -1,8 +1,9 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from optimise_helpers import BOTH, BOUNDS, CENTRE, SMALL, assert_same, past, sphere
+from optimise_helpers import BOTH, BOUNDS, CENTRE, SMALL, assert_same, eight, past, sphere
 from safetensors.numpy import save_file
 
 from bers.algorithm import ReuseConfig
@@ -14,6 +15,7 @@ from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
 from bers.optimise.ask_tell import Optimizer
 from bers.schedules import Constant, Linear
+from bers.trust.rules import Rule
 
 PAST = {"right": past(), "wrong": past(-2 * CENTRE, seed=1)}
 STREAMS = ["PCG64", "PCG64DXSM", "Philox", "MT19937", "SFC64"]
@@ -24,9 +26,10 @@ def values(points):
     return np.array([sphere(point) for point in points])
 
 
-def eight(sources=PAST, *, stream="PCG64", reuse=BLIND, **more):
+def new(sources=PAST, *, stream="PCG64", reuse=BLIND, updating="deferred", model=None, **more):
     rng = np.random.Generator(getattr(np.random, stream)(5))
-    return Optimizer(BOUNDS, sources, rng=rng, population_size=8, reuse=reuse, **more)
+    learner = eight(updating, **more)
+    return Optimizer(BOUNDS, sources, rng=rng, learner=learner, reuse=reuse, model=model)
 
 
 def run(optimizer, generations):
@@ -47,7 +50,7 @@ def in_the_midst(optimizer):
 def goes_on_the_same(optimizer, path, generations=4):
     optimizer.save(path)
     loaded = Optimizer.load(path)
-    if optimizer.agents is not None:
+    if optimizer.state is not None:
         assert_same(optimizer.result(), loaded.result())
     assert loaded.weights == optimizer.weights
     until = optimizer.nit + generations
@@ -63,7 +66,7 @@ def goes_on_the_same(optimizer, path, generations=4):
 @pytest.mark.parametrize("updating", BOTH)
 @pytest.mark.parametrize("stream", STREAMS)
 def test_a_plain_run_goes_on_with_the_same_bits(tmp_path, updating, stream):
-    optimizer = eight((), updating=updating, stream=stream)
+    optimizer = new((), updating=updating, stream=stream)
     run(optimizer, 2)
     in_the_midst(optimizer)
     goes_on_the_same(optimizer, tmp_path / "a.bers")
@@ -73,7 +76,7 @@ def test_a_plain_run_goes_on_with_the_same_bits(tmp_path, updating, stream):
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("rule", ["equal", "ucb"])
 def test_a_run_by_a_blind_rule_goes_on_with_the_same_bits(tmp_path, updating, stream, rule):
-    optimizer = eight(updating=updating, stream=stream, reuse=ReuseConfig(rule=rule))
+    optimizer = new(updating=updating, stream=stream, reuse=ReuseConfig(rule=rule))
     run(optimizer, 2)
     in_the_midst(optimizer)
     goes_on_the_same(optimizer, tmp_path / "a.bers")
@@ -83,25 +86,31 @@ def test_a_run_by_a_blind_rule_goes_on_with_the_same_bits(tmp_path, updating, st
 @pytest.mark.parametrize(
     ("stream", "reuse"),
     [
-        ("PCG64", ReuseConfig(model=SMALL)),
-        ("Philox", ReuseConfig(model=SMALL, guard="success", schedule=Constant(0.8))),
-        ("MT19937", ReuseConfig(model=SMALL, pick="predicted", elites=3, rule="gradient")),
-        ("PCG64", ReuseConfig(model=SMALL, guard="none", schedule=Linear(0.9, 20), subset=None)),
+        ("PCG64", ReuseConfig()),
+        ("Philox", ReuseConfig(guard="success", schedule=Constant(0.8))),
+        ("MT19937", ReuseConfig(pick="predicted", elites=3, rule="gradient")),
+        ("PCG64", ReuseConfig(guard="none", schedule=Linear(0.9, 20), subset=None, batches=3)),
+        ("SFC64", ReuseConfig(rule="shape+nobody", transform="rank", batches=0)),
+        ("PCG64DXSM", ReuseConfig(rule="equal", pick="predicted", elites=2)),
     ],
 )
 def test_a_run_with_a_model_goes_on_with_the_same_bits(tmp_path, updating, stream, reuse):
-    optimizer = eight(updating=updating, stream=stream, reuse=reuse)
+    optimizer = new(updating=updating, stream=stream, reuse=reuse, model=SMALL)
     run(optimizer, 2)
     in_the_midst(optimizer)
     loaded = goes_on_the_same(optimizer, tmp_path / "a.bers", 3)
-    assert loaded.reuse.config == reuse
+    assert loaded.reuse.schedule == reuse.schedule
+    assert loaded.trust.rule.name == reuse.rule
+    offer = loaded.reuse.offer
+    assert (offer.how, offer.pick, offer.elites) == (reuse.guard, reuse.pick, reuse.elites)
+    assert loaded.reuse.m == optimizer.reuse.m == 5
     assert str(loaded.ranking()) == str(optimizer.ranking())
 
 
 @pytest.mark.parametrize("updating", BOTH)
 @pytest.mark.parametrize("told", [0, 3, 8])
 def test_a_run_that_has_hardly_begun(tmp_path, updating, told):
-    optimizer = eight(updating=updating)
+    optimizer = new(updating=updating)
     points = optimizer.ask()
     optimizer.tell(points[:told], values(points[:told]))
     optimizer.save(tmp_path / "a.bers")
@@ -111,15 +120,15 @@ def test_a_run_that_has_hardly_begun(tmp_path, updating, told):
 
 @pytest.mark.parametrize("updating", BOTH)
 def test_islands_are_kept_in_every_state(tmp_path, updating):
-    optimizer = eight({"right": past()}, updating=updating)
+    optimizer = new({"right": past()}, updating=updating)
     states = set()
     for generation in range(1, 12):
         run(optimizer, generation)
         optimizer.save(tmp_path / "a.bers")
         loaded = Optimizer.load(tmp_path / "a.bers")
-        islands, again = optimizer.agents.islands, loaded.agents.islands
+        islands, again = optimizer.state.islands, loaded.state.islands
         states.add("one" if islands is None else "two" if islands.won is None else "over")
-        assert loaded.agents.contest == optimizer.agents.contest
+        assert loaded.state.contest == optimizer.state.contest
         assert (islands is None) == (again is None)
         if islands is not None:
             np.testing.assert_array_equal(islands.guided, again.guided)
@@ -138,7 +147,7 @@ def test_islands_are_kept_in_every_state(tmp_path, updating):
 
 
 def test_saving_changes_nothing(tmp_path):
-    saved, other = eight(), eight()
+    saved, other = new(), new()
     for generation in range(4):
         for one in (saved, other):
             run(one, generation)
@@ -150,7 +159,7 @@ def test_saving_changes_nothing(tmp_path):
 
 
 def test_a_loaded_run_can_be_saved_again(tmp_path):
-    optimizer = eight(stream="Philox", mutation=(0.5, 1.0))
+    optimizer = new(stream="Philox", mutation=(0.5, 1.0))
     run(optimizer, 2)
     optimizer.save(tmp_path / "a.bers")
     Optimizer.load(tmp_path / "a.bers").save(tmp_path / "b.bers")
@@ -158,16 +167,19 @@ def test_a_loaded_run_can_be_saved_again(tmp_path):
     goes_on_the_same(Optimizer.load(tmp_path / "b.bers"), tmp_path / "c.bers")
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"transform": "rank"}, {"transform": "paper"}, {"transform": None}, {"init": "sobol"}],
-    ids=str,
-)
-def test_all_settings_are_kept(tmp_path, more):
-    optimizer = eight(**more, mutation=[0.4, 0.9], recombination=0.6, updating="immediate")
+@pytest.mark.parametrize("transform", ["auto", "rank", "paper", None])
+@pytest.mark.parametrize("init", ["random", "sobol"])
+def test_all_settings_are_kept(tmp_path, transform, init):
+    how = {"mutation": [0.4, 0.9], "recombination": 0.6, "tol": 0.1, "atol": 0.2, "init": init}
+    reuse = replace(BLIND, transform=transform)
+    optimizer = new(updating="immediate", reuse=reuse, **how)
     loaded = goes_on_the_same(optimizer, tmp_path / "a.bers")
-    assert loaded.de == optimizer.de
-    assert loaded.transform == optimizer.transform
+    assert loaded.learner == replace(optimizer.learner, init="random")  # it has begun already
+    assert loaded.converged == optimizer.converged
+    assert loaded.best == optimizer.best
+    for one, other in zip(loaded.trust.sources, optimizer.trust.sources, strict=True):
+        np.testing.assert_array_equal(one.y, other.y)
+    np.testing.assert_array_equal(loaded.trust.target.y, optimizer.trust.target.y)
 
 
 def test_odd_sources_are_kept(tmp_path):
@@ -177,27 +189,55 @@ def test_odd_sources_are_kept(tmp_path):
         (np.zeros((0, 2)), []),
         Demonstrations(x, y, "a"),
     ]
-    loaded = goes_on_the_same(eight(sources), tmp_path / "a.bers")
+    loaded = goes_on_the_same(new(sources), tmp_path / "a.bers")
     assert list(loaded.weights) == ["a", "run 1", "a (2)"]
     with pytest.warns(DataWarning, match="no past run has any points"):
-        optimizer = eight([(np.zeros((0, 2)), [])])
+        optimizer = new([(np.zeros((0, 2)), [])])
     goes_on_the_same(optimizer, tmp_path / "b.bers")
 
 
 def test_settings_may_be_numbers_of_numpy(tmp_path):
-    optimizer = eight(reuse=ReuseConfig(rule="equal", elites=np.int64(4)))
+    optimizer = new(reuse=ReuseConfig(rule="equal", elites=np.int64(4)))
     goes_on_the_same(optimizer, tmp_path / "a.bers")
 
 
 def test_failed_evaluations_are_kept(tmp_path):
-    optimizer = eight()
+    optimizer = new()
     points = optimizer.ask()
     optimizer.tell(points, np.where(points[:, 0] > 0, np.nan, values(points)))
     goes_on_the_same(optimizer, tmp_path / "a.bers")
 
 
+def test_a_start_from_an_earlier_result_is_kept(tmp_path):
+    first = new(())
+    run(first, 3)
+    optimizer = new((), init=first.result())
+    goes_on_the_same(optimizer, tmp_path / "a.bers")
+    np.testing.assert_array_equal(optimizer.result().x_all[:8], first.result().population)
+
+
+def test_an_optimiser_of_your_own_cannot_be_saved(tmp_path):
+    class Own:
+        def ask(self):
+            return np.zeros((1, 2))
+
+        def tell(self, x, y):
+            pass
+
+    with pytest.raises(ConfigError, match="optimiser of your own cannot be saved: save that one"):
+        Optimizer(BOUNDS, learner=Own()).save(tmp_path / "a.bers")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_rule_of_your_own_is_refused(tmp_path):
+    own = Rule("mine", lambda known, past: np.eye(known.N)[-1], needs="rows")
+    with pytest.raises(ConfigError, match=r"rule of your own \(mine\) cannot be saved"):
+        new(reuse=ReuseConfig(rule=own)).save(tmp_path / "a.bers")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_schedule_of_your_own_is_refused(tmp_path):
-    optimizer = eight(reuse=ReuseConfig(rule="equal", schedule=lambda m: 0.5))
+    optimizer = new(reuse=ReuseConfig(rule="equal", schedule=lambda m: 0.5))
     with pytest.raises(ConfigError, match="schedule of your own .function. cannot be saved.*Power"):
         optimizer.save(tmp_path / "a.bers")
     assert list(tmp_path.iterdir()) == []
@@ -209,7 +249,7 @@ def test_a_schedule_of_your_own_is_refused(tmp_path):
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     path = tmp_path_factory.mktemp("run") / "a.bers"
-    optimizer = eight()
+    optimizer = new()
     run(optimizer, 2)
     optimizer.save(path)
     return path
@@ -233,7 +273,7 @@ def test_a_file_of_something_else_is_named(tmp_path, content):
 def test_a_file_of_another_kind_is_named(tmp_path):
     path = tmp_path / "a.bers"
     save_file({"x": np.ones(3)}, path)
-    with pytest.raises(FileError, match=r"is not a BERS run .format None, wanted 'bers-run-1'"):
+    with pytest.raises(FileError, match=r"is not a BERS run .format None, wanted 'bers-run-2'"):
         Optimizer.load(path)
     x, y = past()
     rows = Demonstrations(x, y, "a").transformed(LogGap())
@@ -274,20 +314,25 @@ def test_any_flipped_byte_is_noticed(good, tmp_path):
         lambda arrays, about: about.update(streams=about["streams"][:1]),
         lambda arrays, about: about["streams"][0].update(bit_generator="RandomState"),
         lambda arrays, about: about["streams"][0].update(state={}),
-        lambda arrays, about: about["de"].update(population=2),
-        lambda arrays, about: about["de"].update(unknown=2),
+        lambda arrays, about: about["learner"].update(population=2),
+        lambda arrays, about: about["learner"].update(unknown=2),
         lambda arrays, about: about["reuse"].update(schedule=["open", {}]),
         lambda arrays, about: about["reuse"].update(schedule=["Power", {"file": 1}]),
-        lambda arrays, about: about["reuse"].update(guard="maybe"),
-        lambda arrays, about: about["reuse"]["model"].update(latent_dim=-1),
-        lambda arrays, about: about.update(transform={"name": "os.system"}),
+        lambda arrays, about: about["reuse"]["trust"].update(rule="maybe"),
+        lambda arrays, about: about["reuse"]["trust"].update(remember=-1),
+        lambda arrays, about: about["reuse"]["trust"].update(transform={"name": "os.system"}),
         lambda arrays, about: about.update(names=["one", "two", "three"]),
+        lambda arrays, about: about["reuse"].update(how="maybe"),
+        lambda arrays, about: about["reuse"].update(pick="worst"),
+        lambda arrays, about: about["reuse"].update(elites=-1),
+        lambda arrays, about: about["reuse"].pop("m"),
+        lambda arrays, about: arrays.pop("trust.a"),
     ],
 )
 def test_a_sealed_file_that_makes_no_sense_is_refused(good, tmp_path, change):
-    arrays, about = read_sealed(good, "bers-run-1", "a BERS run")
+    arrays, about = read_sealed(good, "bers-run-2", "a BERS run")
     change(arrays, about)
-    write_sealed(tmp_path / "b.bers", "bers-run-1", arrays, json.loads(json.dumps(about)))
+    write_sealed(tmp_path / "b.bers", "bers-run-2", arrays, json.loads(json.dumps(about)))
     with pytest.raises((FileError, ConfigError), match=r"."):
         Optimizer.load(tmp_path / "b.bers")
 
@@ -301,6 +346,6 @@ def test_a_failed_save_leaves_the_old_file(good, tmp_path, monkeypatch):
 
     monkeypatch.setattr("safetensors.numpy.save_file", full)
     with pytest.raises(FileError, match="cannot write .*a.bers: No space left.*has room"):
-        eight().save(path)
+        new().save(path)
     assert path.read_bytes() == good.read_bytes()
     assert list(tmp_path.iterdir()) == [path]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bers.reuse.points import Guard, Guide
+from bers.reuse.points import Guard, PointGuide
 
 D, N = 2, 3
 COUNTS = (4, 1, 6)
@@ -12,7 +12,7 @@ STEPS = 20_000
 
 
 def guide(a, p_m, points=POINTS, seed=0, **more):
-    return Guide(np.random.default_rng(seed), np.asarray(a, float), p_m, points, **more)
+    return PointGuide(np.random.default_rng(seed), np.asarray(a, float), p_m, points, **more)
 
 
 def check_shares(counts, shares, steps):
