@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from bers.progress import progress_bar
 def run(*arguments, cwd):
     return subprocess.run(
         [sys.executable, "-c", "from bers.cli import main; main()", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd, check=False, env=None,
+        capture_output=True, text=True, cwd=cwd, check=False, env={**os.environ, "COLUMNS": "120"},
     )  # fmt: skip
 
 

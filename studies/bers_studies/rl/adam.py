@@ -3,7 +3,7 @@
 Enters: weights, their slopes, running moments. Leaves: weights and moments one step later. The
 usual form divides every moment by its correction; here the corrections move into the rate and into
 epsilon, which is the same step with fewer passes over memory, and memory is what a small network's
-update waits for. [Eq. adam]
+update waits for. Optax rounds elsewhere, so its last bits are others. [Eq. adam]
 """
 
 from typing import Any, TypeVar

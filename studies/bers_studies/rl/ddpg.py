@@ -16,19 +16,16 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
 from bers.data.checks import whole
-from bers.data.transitions import Inputs
 from bers.errors import ConfigError
-from bers.learners.base import Experience
-from bers.reuse.transitions import BatchGuide
 from bers_studies.envs.one_hot import Ones
 from bers_studies.rl import prioritised
 from bers_studies.rl.adam import Moments, adam, no_moments
-from bers_studies.rl.handed import Handed, filled, handed_by, key_of, nothing_handed
+from bers_studies.rl.episodes import EpisodeLearner, scanned
+from bers_studies.rl.handed import Handed, filled
 from bers_studies.rl.networks import Net, new_net, towards, width
-from bers_studies.rl.policy_reuse import PolicyGuide
 from bers_studies.rl.prioritised import Prioritised, draw, learned
 from bers_studies.rl.replay import Ring, Transitions, add, fetch, new_ring, uniform
-from bers_studies.rl.task import Task, experience_of, totals
+from bers_studies.rl.task import Task, totals
 
 _NEVER_ZERO = 1e-3  # added to an error, so that every row can come up again
 
@@ -105,33 +102,22 @@ class Seen(eqx.Module):
 
 
 @dataclass(frozen=True)
-class DDPG:
+class DDPG(EpisodeLearner):
     """The learner: what stays the same over episodes. [Algorithm ddpg]"""
 
     task: Task
-    inputs: Inputs
-    """What a model of the reward is shown of a transition (s, a, s')."""
-    pool: Transitions | None = None
-    """Transitions of all sources, one source behind the other."""
     config: DDPGConfig = DDPGConfig()
 
-    def start(self, rng: np.random.Generator) -> DDPGState:
+    def new(self, key: PRNGKeyArray) -> DDPGState:
         """Fresh networks."""
-        return new_state(key_of(rng), task=self.task, config=self.config)
+        return new_state(key, task=self.task, config=self.config)
 
-    def iterate(
-        self, rng: np.random.Generator, state: DDPGState, guide: BatchGuide | PolicyGuide | None
-    ) -> tuple[DDPGState, Experience]:
-        """One episode. The state that goes in is used up.
-
-        The guide has a generator of its own, so with p_m = 0 the bits are those of plain DDPG.
-        """
-        none = nothing_handed(self.task, self.config)
-        handed = handed_by(guide, none, pool=self.pool is not None)
-        state, found = episode(
-            key_of(rng), state, handed, self.pool, task=self.task, config=self.config
-        )
-        return state, experience_of(found.rows, self.inputs)
+    def played(
+        self, key: PRNGKeyArray, state: DDPGState, handed: Handed
+    ) -> tuple[DDPGState, Transitions]:
+        """One episode."""
+        state, seen = episode(key, state, handed, self.pool, task=self.task, config=self.config)
+        return state, seen.rows
 
 
 def new_state(
@@ -160,16 +146,15 @@ def episode(
     config: DDPGConfig,
 ) -> tuple[DDPGState, Seen]:
     """One episode: at every step act, store, and learn from one batch. [Algorithm ddpg]"""
-    start_key, steps_key = jax.random.split(key)
 
-    def one(carry: tuple[DDPGState, Any], inputs: tuple) -> tuple[tuple[DDPGState, Any], Any]:
-        state, s_tm1 = carry
-        key, rows, r_rows, follow = inputs
-        act_key, step_key, batch_key = jax.random.split(key, 3)
-        a_tm1 = _act(act_key, state, s_tm1, follow, handed.other, task, config)
-        s_t, r_t = task.step(step_key, s_tm1, a_tm1)
-        new = Transitions(s_tm1, a_tm1, r_t, s_t)
-        replay, own, matter, origin = _stored(batch_key, state, new, config)
+    def act(key: PRNGKeyArray, state: DDPGState, seen: Any) -> Float32[Array, " A"]:
+        sigma = config.noise * jnp.clip(1 - state.steps / config.noise_steps, 0.0)
+        return task.explore(key, task.action(state.nets.actor(seen)), sigma)
+
+    def learn(
+        key: PRNGKeyArray, state: DDPGState, new: Transitions, rows: Array, r_rows: Array
+    ) -> tuple[DDPGState, Seen]:
+        replay, own, matter, origin = _stored(key, state, new, config)
         batch = fetch(replay, own)
         if pool is not None:
             batch = filled(batch, pool, rows, r_rows)
@@ -178,13 +163,12 @@ def episode(
         )
         if isinstance(replay, Prioritised):
             replay = learned(replay, own, td, alpha=config.priority, epsilon=_NEVER_ZERO)
-        return (DDPGState(nets, replay, state.steps + 1), s_t), Seen(new, origin)
+        return DDPGState(nets, replay, state.steps + 1), Seen(new, origin)
 
-    keys = jax.random.split(steps_key, task.horizon)
-    inputs = (keys, handed.rows, handed.r_t, handed.follow)
-    first = task.reset(start_key)
-    (state, _), seen = jax.lax.scan(one, (state, first), inputs)
-    return state, seen
+    def follow(other: Net, seen: Any) -> Float32[Array, " A"]:
+        return task.action(other(seen))
+
+    return scanned(key, state, handed, task=task, act=act, follow=follow, learn=learn)
 
 
 def update(
@@ -235,21 +219,6 @@ def returns_of(
         return task.step(key, s, task.action(actor(task.observe(s))))
 
     return totals(key, step, task=task, episodes=episodes)
-
-
-def _act(
-    key: PRNGKeyArray,
-    state: DDPGState,
-    s: Any,
-    follow: Bool[Array, ""],
-    other: Net | None,
-    task: Task,
-    config: DDPGConfig,
-) -> Float32[Array, " A"]:
-    sigma = config.noise * jnp.clip(1 - state.steps / config.noise_steps, 0.0)
-    seen = task.observe(s)
-    action = task.explore(key, task.action(state.nets.actor(seen)), sigma)
-    return action if other is None else jnp.where(follow, task.action(other(seen)), action)
 
 
 def _stored(

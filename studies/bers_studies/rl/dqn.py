@@ -17,16 +17,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Float32, Int, Int32, PRNGKeyArray
 
 from bers.data.checks import whole
-from bers.data.transitions import Inputs
 from bers.errors import ConfigError
-from bers.learners.base import Experience
-from bers.reuse.transitions import BatchGuide
 from bers_studies.rl.adam import Moments, adam, no_moments
-from bers_studies.rl.handed import Handed, filled, handed_by, key_of, nothing_handed
+from bers_studies.rl.episodes import EpisodeLearner, scanned
+from bers_studies.rl.handed import Handed, filled
 from bers_studies.rl.networks import Net, new_net, towards, width
-from bers_studies.rl.policy_reuse import PolicyGuide
 from bers_studies.rl.replay import Ring, Transitions, add, fetch, new_ring, uniform
-from bers_studies.rl.task import ChoiceTask, experience_of, totals
+from bers_studies.rl.task import ChoiceTask, totals
 
 
 @dataclass(frozen=True)
@@ -77,33 +74,21 @@ class DQNState(eqx.Module):
 
 
 @dataclass(frozen=True)
-class DQN:
+class DQN(EpisodeLearner):
     """The learner: what stays the same over episodes. [Algorithm dqn]"""
 
     task: ChoiceTask
-    inputs: Inputs
-    """What a model of the reward is shown of a transition (s, a, s')."""
-    pool: Transitions | None = None
-    """Transitions of all sources, one source behind the other."""
     config: DQNConfig = DQNConfig()
 
-    def start(self, rng: np.random.Generator) -> DQNState:
+    def new(self, key: PRNGKeyArray) -> DQNState:
         """A fresh network."""
-        return new_state(key_of(rng), task=self.task, config=self.config)
+        return new_state(key, task=self.task, config=self.config)
 
-    def iterate(
-        self, rng: np.random.Generator, state: DQNState, guide: BatchGuide | PolicyGuide | None
-    ) -> tuple[DQNState, Experience]:
-        """One episode. The state that goes in is used up.
-
-        The guide has a generator of its own, so with p_m = 0 the bits are those of plain DQN.
-        """
-        none = nothing_handed(self.task, self.config)
-        handed = handed_by(guide, none, pool=self.pool is not None)
-        state, rows = episode(
-            key_of(rng), state, handed, self.pool, task=self.task, config=self.config
-        )
-        return state, experience_of(rows, self.inputs)
+    def played(
+        self, key: PRNGKeyArray, state: DQNState, handed: Handed
+    ) -> tuple[DQNState, Transitions]:
+        """One episode."""
+        return episode(key, state, handed, self.pool, task=self.task, config=self.config)
 
 
 def new_state(key: PRNGKeyArray, *, task: ChoiceTask, config: DQNConfig) -> DQNState:
@@ -128,28 +113,26 @@ def episode(
     config: DQNConfig,
 ) -> tuple[DQNState, Transitions]:
     """One episode: at every step act, store, and learn from one batch. [Algorithm dqn]"""
-    start_key, steps_key = jax.random.split(key)
 
-    def one(carry: tuple[DQNState, Any], inputs: tuple) -> tuple[tuple[DQNState, Any], Any]:
-        state, s_tm1 = carry
-        key, rows, r_rows, follow = inputs
-        act_key, step_key, batch_key = jax.random.split(key, 3)
-        a_tm1 = _act(act_key, state.net, s_tm1, follow, handed.other, task, config)
-        s_t, r_t = task.step(step_key, s_tm1, a_tm1)
-        new = Transitions(s_tm1, a_tm1, r_t, s_t)
+    def act(key: PRNGKeyArray, state: DQNState, seen: Any) -> Int32[Array, ""]:
+        return _greedy(key, state.net, seen, config.epsilon)
+
+    def learn(
+        key: PRNGKeyArray, state: DQNState, new: Transitions, rows: Array, r_rows: Array
+    ) -> tuple[DQNState, Transitions]:
         replay = add(state.replay, new)
-        batch, discount = _drawn(batch_key, replay, task.horizon, config)
+        batch, discount = _drawn(key, replay, task.horizon, config)
         if pool is not None:
             batch = filled(batch, pool, rows, r_rows)
             discount = jnp.where(rows >= 0, config.gamma, discount)
-        state = DQNState(state.net, state.slow, state.moments, replay)
+        state = replace(state, replay=replay)
         state = update(state, batch, discount, rows >= 0, handed.clone, task=task, config=config)
-        return (state, s_t), new
+        return state, new
 
-    keys = jax.random.split(steps_key, task.horizon)
-    inputs = (keys, handed.rows, handed.r_t, handed.follow)
-    (state, _), seen = jax.lax.scan(one, (state, task.reset(start_key)), inputs)
-    return state, seen
+    def follow(other: Net, seen: Any) -> Int32[Array, ""]:
+        return jnp.argmax(other(seen)).astype(jnp.int32)
+
+    return scanned(key, state, handed, task=task, act=act, follow=follow, learn=learn)
 
 
 def update(
@@ -193,22 +176,6 @@ def returns_of(
         return task.step(step_key, s, _greedy(act_key, net, task.observe(s), epsilon))
 
     return totals(key, step, task=task, episodes=episodes)
-
-
-def _act(
-    key: PRNGKeyArray,
-    net: Net,
-    s: Any,
-    follow: Bool[Array, ""],
-    other: Net | None,
-    task: ChoiceTask,
-    config: DQNConfig,
-) -> Int32[Array, ""]:
-    seen = task.observe(s)
-    own = _greedy(key, net, seen, config.epsilon)
-    if other is None:
-        return own
-    return jnp.where(follow, jnp.argmax(other(seen)).astype(jnp.int32), own)
 
 
 def _greedy(key: PRNGKeyArray, net: Net, seen: Any, epsilon: float) -> Int32[Array, ""]:

@@ -24,6 +24,7 @@ from bers_studies.rl.replay import Transitions
 OWN = -1
 """The origin of a row that the learner saw itself."""
 
+# not the library's sum tree: that one is NumPy's, and this one is written inside a compiled scan
 _WIDTH = 32  # children of a node: a million leaves need four levels
 _BELOW_ONE = 1 - 2.0**-23  # the greatest number that jax.random.uniform gives
 

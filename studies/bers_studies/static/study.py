@@ -67,7 +67,6 @@ class StaticConfig:
 
     generations: int = 150
     """Of every method on every target (paper: about 100 are drawn)."""
-    dimension: int = DIMENSION
 
 
 def trial(config: StaticConfig, seed: int) -> Iterator[dict[str, Any]]:

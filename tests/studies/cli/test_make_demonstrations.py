@@ -126,7 +126,8 @@ def test_the_printed_command_runs(made, monkeypatch):
     assert {one["name"] for one in ranking["sources"]} == {"scenario 1", "scenario 2", "scenario 3"}
     folders = [f"demonstrations/minari/supply-chain/scenario-{i}-v0" for i in (1, 2)]
     target = "demonstrations/minari/supply-chain/new-task-v0"
-    assert "supply-chain/scenario-1-v0" in rank(*folders, "--target", target)
+    ranking = json.loads(rank(*folders, "--target", target, "--json"))
+    assert ranking["sources"][0]["name"] == "supply-chain/scenario-1-v0"
 
 
 def test_nothing_is_replaced_unless_forced(made, monkeypatch):
