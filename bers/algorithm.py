@@ -68,7 +68,23 @@ class ReuseConfig:
 
     @classmethod
     def paper(cls, **changes: Any) -> "ReuseConfig":
-        """The paper's way, with `changes`: its metric, one point a run, used blindly."""
+        """The paper's way: its metric, one point a run, used blindly.
+
+        Parameters
+        ----------
+        **changes
+            Settings that shall differ from it.
+
+        Returns
+        -------
+        ReuseConfig
+            With rule "weights", guard "none", one elite, and all rows, unless changed.
+
+        Examples
+        --------
+        >>> ReuseConfig.paper(elites=4).guard
+        'none'
+        """
         printed = {"rule": "weights", "guard": "none", "elites": 1, "subset": None}
         return cls(**{**printed, **changes})
 

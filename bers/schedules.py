@@ -19,6 +19,13 @@ Schedule = Callable[[int], float]
 class Power:
     """ρ^m, which fades to zero (paper: ρ = 0.99 for functions, 0.95 for control).
 
+    Parameters
+    ----------
+    rho
+        ρ, in [0, 1].
+
+    Examples
+    --------
     >>> round(Power(0.99)(100), 3), Power(0.99)(10**6)
     (0.366, 0.0)
     """
@@ -37,6 +44,13 @@ class Power:
 class Constant:
     """The same chance for ever (paper: 0.3 where tasks are solved at the same time).
 
+    Parameters
+    ----------
+    p
+        The chance, in [0, 1].
+
+    Examples
+    --------
     >>> Constant(0.3)(1000)
     0.3
     """
@@ -55,6 +69,15 @@ class Constant:
 class Linear:
     """From `p` down to zero, which is reached at iteration `until`.
 
+    Parameters
+    ----------
+    p
+        The chance that it starts from, in [0, 1].
+    until
+        At least 1.
+
+    Examples
+    --------
     >>> [Linear(1.0, until=4)(m) for m in (1, 2, 4, 9)]
     [0.75, 0.5, 0.0, 0.0]
     """

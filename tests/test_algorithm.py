@@ -421,6 +421,10 @@ def test_settings_by_what_a_user_writes_and_the_papers():
     assert ReuseConfig.paper(elites=4, schedule=0.3).elites == 4
     with pytest.raises(ConfigError, match="there is no schedule 'often'"):
         ReuseConfig(schedule="often")
+    with pytest.raises(ConfigError, match="schedule must be a number, a name or callable; got"):
+        ReuseConfig(schedule=None)
+    with pytest.raises(ConfigError, match=r"chance in \[0, 1\]; got 1.5"):
+        ReuseConfig(schedule=1.5)
 
 
 def test_sources_without_any_rows_hand_over_nothing():

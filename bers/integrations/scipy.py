@@ -151,7 +151,20 @@ class Reuse:
     # for scipy
 
     def fun(self, x: Float64[np.ndarray, "..."], *args: Any) -> Any:
-        """Your function, remembered; x is one point, or (D, S) with vectorized=True."""
+        """Your function, remembered.
+
+        Parameters
+        ----------
+        x
+            One point, or (D, S) with vectorized=True.
+        *args
+            Passed on to your function.
+
+        Returns
+        -------
+        float or array
+            What your function gave.
+        """
         points = np.array(x, np.float64, ndmin=2) if np.ndim(x) < 2 else np.array(x, np.float64).T
         values = self._fun(x, *args)
         found = np.asarray(values, np.float64).ravel()
@@ -168,7 +181,22 @@ class Reuse:
         population: Float64[np.ndarray, "S D"],
         rng: np.random.Generator | np.random.RandomState | None = None,
     ) -> Float64[np.ndarray, " D"]:
-        """The trial for one member of the population. [Eq. try_first]"""
+        """The trial for one member of the population. [Eq. try_first]
+
+        Parameters
+        ----------
+        candidate
+            The member's position.
+        population
+            All members, as scipy hands them over.
+        rng
+            scipy's; the reuse's own if there is none.
+
+        Returns
+        -------
+        Array
+            The point to try.
+        """
         self._settle()
         now = self._generation
         if now is None or len(now.y) != len(population) or not np.isnan(now.x[candidate, 0]):
@@ -186,7 +214,18 @@ class Reuse:
         return point
 
     def callback(self, intermediate_result: OptimizeResult) -> bool:
-        """Close a generation: new weights. Then your own callback is called, if there is one."""
+        """Close a generation: new weights. Then your own callback is called, if there is one.
+
+        Parameters
+        ----------
+        intermediate_result
+            As scipy hands it over; your own finds `weights` in it.
+
+        Returns
+        -------
+        bool
+            Whether your own wants to stop.
+        """
         if intermediate_result.nfev > self.nfev:
             raise ConfigError(
                 f"scipy made {intermediate_result.nfev} evaluations, of which {self.nfev} were "
@@ -325,10 +364,27 @@ def differential_evolution(
 ) -> OptimizeResult:
     """scipy's differential_evolution with a `Reuse`: one call.
 
-    settings: all other arguments of scipy, and all of `Reuse`, whose defaults hold for both.
-    The result is scipy's, with x_all and fun_all, every point evaluated, which make it a source
-    of the next run; and with sources, weights, weight_history, sources_used and ranking.
+    Parameters
+    ----------
+    func, bounds, args, integrality
+        As scipy takes them.
+    sources
+        Past runs, as in `bers.minimize`.
+    rng
+        Of scipy and of the reuse: the same one gives the same run.
+    workers
+        1, or a map of this process.
+    **settings
+        All other arguments of scipy, and all of `Reuse`, whose defaults hold for both.
 
+    Returns
+    -------
+    OptimizeResult
+        scipy's, with x_all and fun_all, every point evaluated, which make it a source of the next
+        run; and, given sources, with weights, weight_history, sources_used and ranking.
+
+    Examples
+    --------
     >>> def sphere(x):
     ...     return np.sum((x - 0.3) ** 2)
     >>> first = differential_evolution(sphere, [(-1, 1)] * 3, rng=0, popsize=5, maxiter=20)

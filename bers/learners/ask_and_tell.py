@@ -57,13 +57,41 @@ class AskTell:
     def first(
         self, rng: np.random.Generator, low: np.ndarray, high: np.ndarray, x0: ArrayLike | None
     ) -> tuple[np.ndarray, None]:
-        """None: what to begin with is the optimiser's own affair."""
+        """None: what to begin with is the optimiser's own affair.
+
+        Parameters
+        ----------
+        rng
+            Not used.
+        low, high
+            Ends of the box.
+        x0
+            Must be None: start your own optimiser there instead.
+
+        Returns
+        -------
+        tuple
+            No rows of points, and None for their values.
+        """
         if x0 is not None:
             raise ConfigError("x0 is for learners of ours. Start your own optimiser at x0 instead.")
         return np.zeros((0, len(low))), None
 
     def on(self, evaluate: Evaluate, low: np.ndarray, high: np.ndarray) -> "_Asking":
-        """The search over a box."""
+        """The search over a box.
+
+        Parameters
+        ----------
+        evaluate
+            From rows of points to their values; fewer values than rows: no more are known.
+        low, high
+            Ends of the box; points asked for are moved inside.
+
+        Returns
+        -------
+        Search
+            See `bers.learners.base.Search`.
+        """
         return _Asking(self.optimizer, evaluate, low, high)
 
 

@@ -210,7 +210,20 @@ class DE:
         low: Float64[np.ndarray, " D"],
         high: Float64[np.ndarray, " D"],
     ) -> "DifferentialEvolution":
-        """The search over a box."""
+        """The search over a box.
+
+        Parameters
+        ----------
+        evaluate
+            From rows of points to their values; fewer values than rows: no more are known.
+        low, high
+            Ends of the box.
+
+        Returns
+        -------
+        DifferentialEvolution
+            These settings at work there.
+        """
         return DifferentialEvolution(evaluate, low, high, self)
 
     def first(
@@ -222,6 +235,22 @@ class DE:
     ) -> tuple[Float64[np.ndarray, "NP D"], Float64[np.ndarray, " NP"] | None]:
         """The first population, and its values if `init` is an earlier result.
 
+        Parameters
+        ----------
+        rng
+            Draws the points, if `init` is a name.
+        low, high
+            Ends of the box.
+        x0
+            Takes the first agent's place, moved into the box.
+
+        Returns
+        -------
+        tuple
+            Rows of points; their values or None, not a number where x0 stands.
+
+        Examples
+        --------
         >>> DE(init="sobol").first(np.random.default_rng(0), np.zeros(2), np.ones(2))[0].shape
         (32, 2)
         """
@@ -254,6 +283,22 @@ class DE:
     def plan(self, rng: np.random.Generator, D: int, islands: Islands | None = None) -> "Plan":
         """Draw one generation's choices.
 
+        Parameters
+        ----------
+        rng
+            Draws them.
+        D
+            Number of variables.
+        islands
+            Who is in which; None if all agents are together.
+
+        Returns
+        -------
+        Plan
+            Parents, coordinates to cross, and F.
+
+        Examples
+        --------
         >>> chosen = DE(population=4).plan(np.random.default_rng(0), 2)
         >>> sorted(chosen.others[:, 0].tolist()), chosen.cross.shape, chosen.F
         ([1, 2, 3], (4, 2), 0.5)
@@ -272,7 +317,18 @@ class DE:
         return Plan(others, cross, F)  # pyright: ignore[reportArgumentType]
 
     def parts(self, agents: "Population | None") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Settings and population as arrays and plain values, for a file; `init` is not kept."""
+        """Settings and population as arrays and plain values, for a file; `init` is not kept.
+
+        Parameters
+        ----------
+        agents
+            The population; None before there is one.
+
+        Returns
+        -------
+        tuple
+            Arrays by name, and plain values by name.
+        """
         about: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         about |= {"init": "random"}
         if agents is None:
@@ -290,7 +346,20 @@ class DE:
     def of_parts(
         cls, arrays: dict[str, np.ndarray], about: dict[str, Any]
     ) -> tuple["DE", "Population | None"]:
-        """What `parts` took apart."""
+        """What `parts` took apart.
+
+        Parameters
+        ----------
+        arrays
+            Arrays by name.
+        about
+            Plain values by name; those of the population are taken out of it.
+
+        Returns
+        -------
+        tuple
+            The settings; the population, or None.
+        """
         contest, islands = about.pop("contest", None), about.pop("islands", None)
         if contest is None:
             return cls(**about), None

@@ -4,7 +4,6 @@ Enters: a model. Leaves: a file that gives back the same bits, and a model from 
 parts, for files that hold more than a model.
 """
 
-import itertools
 import os
 from typing import Any
 
@@ -16,7 +15,7 @@ from bers.errors import BersError, FileError
 from bers.integrity import read_sealed, write_sealed
 from bers.model import nig
 from bers.model.config import ModelConfig
-from bers.model.encoder import Encoder
+from bers.model.encoder import new_encoder
 from bers.model.neural_linear import History, Model
 from bers.model.scaling import InputScale
 from bers.model.training import TrainState, new_state
@@ -29,6 +28,15 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 
     The demonstrations are not in the file, only what was learned of them.
 
+    Parameters
+    ----------
+    model
+        What `fit` or `refine` gave.
+    path
+        The file to write.
+
+    Examples
+    --------
     >>> import tempfile
     >>> from bers import Demonstrations, ModelConfig, fit
     >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
@@ -44,6 +52,18 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str]) -> Model:
     """Read a model that `save_model` wrote; damaged and foreign files are refused.
 
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    Model
+        With the same bits.
+
+    Examples
+    --------
     >>> load_model("nowhere.bers")
     Traceback (most recent call last):
     bers.errors.FileError: there is no model file nowhere.bers. Check the path.
@@ -109,16 +129,8 @@ def model_of(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:
 
 def _state(arrays: dict[str, np.ndarray], config: ModelConfig) -> TrainState:
     """Pour the stored leaves into a state of the shape that the settings call for."""
-    sizes = (len(arrays["inputs.mean"]), *config.hidden, config.latent_dim)
-    shape = new_state(
-        Encoder(
-            tuple(jnp.zeros(pair) for pair in itertools.pairwise(sizes)),
-            tuple(jnp.zeros(size) for size in sizes[1:]),
-            config.activation,
-            config.skip,
-        ),
-        config=config,
-    )
+    inputs = len(arrays["inputs.mean"])
+    shape = new_state(new_encoder(np.random.default_rng(0), inputs, config=config), config=config)
     wanted, tree = jax.tree.flatten(shape)
     leaves = [jnp.asarray(arrays[f"state.{i:03d}"]) for i in range(len(wanted))]
     for leaf, like in zip(leaves, wanted, strict=True):

@@ -43,6 +43,8 @@ class History:
 class Model:
     """A shared encoder and the posteriors of its heads. Made by `fit`.
 
+    Examples
+    --------
     >>> from bers import Demonstrations
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
     >>> sources = [Demonstrations(x, x[:, 0], "alice"), Demonstrations(x, -x[:, 1], "bob")]
@@ -55,12 +57,17 @@ class Model:
     """
 
     state: TrainState
+    """The encoder, and where its optimiser stands."""
     inputs: InputScale
+    """How inputs are standardised."""
     config: ModelConfig
+    """The settings that it was made with."""
     names: tuple[str, ...]
+    """Of the heads."""
     x_names: tuple[str, ...]
     """Names of the input columns, or none if the sources do not name them."""
     priors: nig.NIG
+    """Of all heads, stacked."""
     heads: nig.NIG
     """All posteriors, stacked: `heads[0]` is the first source's."""
     rows: Int[np.ndarray, " heads"]
@@ -68,9 +75,21 @@ class Model:
     batches: int
     """Mini-batches trained on so far."""
     history: History = field(default_factory=History)
+    """How training went."""
 
     def features(self, x: ArrayLike) -> Float64[np.ndarray, "n D"]:
-        """φ(x): what the heads are linear in, the constant bias last."""
+        """φ(x): what the heads are linear in, the constant bias last.
+
+        Parameters
+        ----------
+        x
+            Rows of inputs, not standardised.
+
+        Returns
+        -------
+        Array
+            One row of features for each.
+        """
         x = numbers(x, "x")
         if x.ndim != 2 or x.shape[1] != self.state.encoder.inputs:
             raise DataError(
@@ -82,7 +101,18 @@ class Model:
         return features(self.state.encoder, self.inputs.standardise(x))
 
     def index(self, which: str | int | np.integer) -> int:
-        """The position of a head, by name or by position."""
+        """The position of a head, by name or by position.
+
+        Parameters
+        ----------
+        which
+            Its name, or its position; -1 is the last.
+
+        Returns
+        -------
+        int
+            Counted from 0.
+        """
         if isinstance(which, int | np.integer):
             if not -len(self.names) <= which < len(self.names):
                 raise DataError(f"there is no head {which}; the model has {len(self.names)}.")
@@ -95,11 +125,35 @@ class Model:
         raise DataError(f"{problem} named {which!r}. Known: {known}. A position works too.")
 
     def head(self, which: str | int) -> nig.NIG:
-        """The posterior of (w, σ²) of one head."""
+        """The posterior of (w, σ²) of one head.
+
+        Parameters
+        ----------
+        which
+            As in `index`.
+
+        Returns
+        -------
+        NIG
+            Normal-inverse-gamma.
+        """
         return self.heads[self.index(which)]
 
     def predict(self, which: str | int, x: ArrayLike) -> StudentT:
-        """What one head expects of the labels at rows x: a Student t for each."""
+        """What one head expects of the labels at rows x: a Student t for each.
+
+        Parameters
+        ----------
+        which
+            As in `index`.
+        x
+            Rows of inputs, not standardised.
+
+        Returns
+        -------
+        StudentT
+            With arrays of one entry for each row.
+        """
         return nig.predict(self.head(which), self.features(x))
 
     @property

@@ -205,7 +205,7 @@ class Optimizer:
                 return len(f) == len(self._first)
         if self._begun is None:
             guide = None if self.reuse is None else self.reuse.guide()
-            self._begun = search.begin(self.rng, self.state, guide)
+            self._begun = search.begin(self.rng, self.state, guide)  # pyright: ignore
         state, seen = search.advance(self._begun)
         whole = len(seen.y) == self._begun.size
         if not whole and not (last and len(seen.y)):

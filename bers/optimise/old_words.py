@@ -52,7 +52,7 @@ def old_settings(
             found = {old: words.pop(old) for old in names if old in words}
             told = {old: names[old] for old in found}
             if record == "reuse" and "feasible" in words:
-                found["metric"] = _on(found.get("metric", start.rule), words.pop("feasible"))
+                found["metric"] = _on(found.get("metric", reuse.rule), words.pop("feasible"))
                 told["feasible"] = "rule"
             if not found:
                 continue

@@ -63,6 +63,8 @@ class RankedSource:
 class Ranking:
     """What `rank` found. Prints as a table, also in notebooks.
 
+    Examples
+    --------
     >>> rows = [RankedSource("alice", 0.1), RankedSource("bob", 0.7)]
     >>> ranking = Ranking(tuple(rows), target="new", target_rows=50)
     >>> round(ranking.nobody, 6), ranking.best
@@ -74,19 +76,27 @@ class Ranking:
     sources: tuple[RankedSource, ...]
     """In the order they were given."""
     target: str
+    """Its name."""
     target_rows: int
+    """Of the target, that it was compared by."""
     rule: str = "odds"
+    """The name of how weights were chosen."""
     level: float = 0.9
     """Of the intervals."""
     nobody_low: float = nan
+    """Lower end of the interval of "nobody"."""
     nobody_high: float = nan
+    """Upper end."""
     nobody_prob_best: float = nan
+    """Chance that "nobody" deserves the largest weight."""
     explained: float = nan
     """Share of the target's variance that its own head explains."""
     mixture_explained: float = nan
     """Share that the weighted sources explain, offset and scale set best."""
     warnings: tuple[str, ...] = ()
+    """Where the weights rest on little, in sentences."""
     model: Model | None = field(default=None, compare=False)
+    """With a head for each source and for the target; None where there was nothing to compare."""
 
     @property
     def weights(self) -> Float64[np.ndarray, " N"]:
@@ -123,7 +133,18 @@ class Ranking:
         return as_json(self.to_dict())
 
     def plot(self, path: str | None = None):
-        """A Matplotlib figure of weights and intervals; saved as PNG if a path is given."""
+        """A Matplotlib figure of weights and intervals.
+
+        Parameters
+        ----------
+        path
+            Where to save it as PNG too, if given.
+
+        Returns
+        -------
+        Figure
+            Matplotlib's.
+        """
         return figure(self.to_dict(), path)
 
     def __repr__(self) -> str:

@@ -238,6 +238,19 @@ RULES: dict[str, Rule] = {
 def rule_named(rule: str | Rule) -> Rule:
     """The rule of that name; a rule itself is its own.
 
+    Parameters
+    ----------
+    rule
+        A name of `RULES`; "single:0", "single:1", ... for one source alone; a metric's name with
+        "+nobody", for weights whose sum may be below 1; or a `Rule`.
+
+    Returns
+    -------
+    Rule
+        Others are refused, with the names that are known.
+
+    Examples
+    --------
     >>> rule_named("odds").weigh is by_odds
     True
     """

@@ -537,7 +537,24 @@ class Trust:
         *,
         workers: int | Map | None = None,
     ) -> "Trust":
-        """What `bers.trust.files.trust_parts` took apart, for files that hold more than this."""
+        """What `bers.trust.files.trust_parts` took apart, for files that hold more than this.
+
+        Parameters
+        ----------
+        arrays, about
+            The two parts.
+        sources
+            Those of then, in the same order; that is not checked here.
+        rng
+            The stream of random numbers, which the parts do not hold.
+        workers
+            Who works on the parts of sources on disk.
+
+        Returns
+        -------
+        Trust
+            It goes on with the same bits.
+        """
         from bers.trust.files import seen_and_found, trust_settings
 
         new = cls(sources, rng=rng, workers=workers, **trust_settings(arrays, about))

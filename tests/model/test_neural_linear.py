@@ -173,7 +173,8 @@ def test_a_source_of_the_users_own(sources, small):
     [
         ("hidden", (0,)), ("latent_dim", 0), ("batch_size", 1), ("batches", -1),
         ("weight_precision", 0.0), ("bias_precision", -1.0), ("noise_prior", (float("nan"), 1.0)),
-        ("noise_prior", (1.0, float("inf"))), ("noise_prior", 1.0), ("learning_rate", 0.0), ("l2", -1e-4), ("held_out", 1.0),
+        ("noise_prior", (1.0, float("inf"))), ("noise_prior", 1.0), ("learning_rate", 0.0),
+        ("l2", -1e-4), ("held_out", 1.0),
         ("patience", 0), ("activation", "gelu"), ("labels", "log"), ("skip", 1),
         ("latent_dim", 2.5), ("batches", True),
     ],

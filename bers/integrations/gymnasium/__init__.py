@@ -36,9 +36,16 @@ _TABLES = (".parquet", ".npz", ".csv")
 class Recording:
     """The episodes of one demonstrator.
 
-    `keep` is a folder that gets one Parquet file per episode, as soon as it is over: if the
-    process is stopped, `bers.load(folder)` has all but the episode that was running.
+    Parameters
+    ----------
+    name
+        Of the demonstrator.
+    keep
+        A folder that gets one Parquet file per episode, as soon as it is over: if the process is
+        stopped, `bers.load(folder)` has all but the episode that was running.
 
+    Examples
+    --------
     >>> alice = Recording("alice")
     >>> env = Recorder(gymnasium.make("CartPole-v1"), alice)
     >>> _ = env.reset(seed=3)
@@ -68,6 +75,20 @@ class Recording:
     def of(self, observation_space: Any, action_space: Any, env_spec: Any = None) -> "Recording":
         """Say what is recorded. A `Recorder` does so by itself.
 
+        Parameters
+        ----------
+        observation_space, action_space
+            Of the environment; the same ones at every call.
+        env_spec
+            Its `spec`, for Minari's metadata; the first one given is kept.
+
+        Returns
+        -------
+        Recording
+            This one.
+
+        Examples
+        --------
         >>> boxes = Recording("a").of(spaces.Box(0, 1, (2,)), spaces.Discrete(3))
         """
         check_space(observation_space, "observation")
@@ -82,8 +103,22 @@ class Recording:
         return self
 
     def begin(self, observation: Any, seed: int | None) -> Running:
-        """An episode starts with this observation.
+        """An episode starts.
 
+        Parameters
+        ----------
+        observation
+            The first one.
+        seed
+            What `reset` was given.
+
+        Returns
+        -------
+        Running
+            To `add` steps to, and to hand to `end`.
+
+        Examples
+        --------
         >>> recording = Recording("a").of(spaces.Discrete(3), spaces.Discrete(2))
         >>> running = recording.begin(0, seed=None)
         >>> running.add(1, 2, 0.5, False, True)
@@ -101,7 +136,13 @@ class Recording:
         return running
 
     def end(self, running: Running) -> None:
-        """An episode is over, or is given up; see `begin`."""
+        """An episode is over, or is given up; see `begin`.
+
+        Parameters
+        ----------
+        running
+            What `begin` gave; without a step it is dropped.
+        """
         self._running = [other for other in self._running if other is not running]
         if (episode := running.stopped()) is not None:
             self.add(episode)
@@ -109,6 +150,13 @@ class Recording:
     def add(self, episode: Episode) -> None:
         """One more episode that is over.
 
+        Parameters
+        ----------
+        episode
+            With observations and actions in the shape of their spaces.
+
+        Examples
+        --------
         >>> from bers.integrations.gymnasium.episodes import ends
         >>> recording = Recording("a").of(spaces.Box(0, 1, (1,)), spaces.Discrete(2))
         >>> recording.add(Episode(
@@ -133,8 +181,20 @@ class Recording:
     def demonstrations(
         self, *, inputs: Inputs | None = None, drop_nonfinite: bool = False
     ) -> Demonstrations:
-        """All steps as one source; the options are those of `Demonstrations.from_transitions`.
+        """All steps as one source.
 
+        Parameters
+        ----------
+        inputs, drop_nonfinite
+            As in `Demonstrations.from_transitions`.
+
+        Returns
+        -------
+        Demonstrations
+            One row a step; an episode that still runs is truncated here.
+
+        Examples
+        --------
         >>> recording = Recording("a").of(spaces.Discrete(3), spaces.Discrete(2))
         >>> recording.begin(0, seed=None).add(1, 2, 0.5, False, False)
         >>> recording.demonstrations().payload["truncated"]
@@ -162,12 +222,24 @@ class Recording:
     ) -> None:
         """Write what there is to where `bers.load` can read it.
 
-        where: a .parquet, .npz or .csv file; "minari:ID" for Minari's own place; or a folder,
-        which becomes a Minari data set, named as Minari's ids are: alice-v0. inputs,
-        drop_nonfinite: for files, as in `demonstrations`. The rest is for Minari's metadata;
-        author and algorithm are the demonstrator's name unless given, and dataset_id that of the
-        folder.
+        Parameters
+        ----------
+        where
+            A .parquet, .npz or .csv file; "minari:ID" for Minari's own place; or a folder, which
+            becomes a Minari data set, named as Minari's ids are: alice-v0.
+        overwrite
+            Replace what is there; a folder that holds other things never is.
+        inputs, drop_nonfinite
+            For files, as in `demonstrations`.
+        dataset_id
+            Minari's, for a folder; its name unless given.
+        author, algorithm
+            For Minari's metadata; the demonstrator's name unless given.
+        description
+            For Minari's metadata; who did it and where unless given.
 
+        Examples
+        --------
         >>> recording = Recording("a").of(spaces.Discrete(3), spaces.Discrete(2))
         >>> recording.begin(0, seed=None).add(1, 2, 0.5, False, False)
         >>> recording.save("a.parquet")
@@ -235,12 +307,20 @@ class Recording:
 class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     """An environment whose episodes are recorded.
 
-    `recording` may be a name, for a new one, then found as `env.recording`. Several environments
-    may share one recording: a vector environment of copies is recorded by wrapping each. An
-    episode that is left by a reset, or by close, is truncated there. Put it outside of all that
-    changes rewards or observations, or what is recorded is not what the policy saw. Seeds given
-    to `reset` are kept; infos are not.
+    Several environments may share one recording: a vector environment of copies is recorded by
+    wrapping each. An episode that is left by a reset, or by close, is truncated there. Put it
+    outside of all that changes rewards or observations, or what is recorded is not what the policy
+    saw. Seeds given to `reset` are kept; infos are not.
 
+    Parameters
+    ----------
+    env
+        A Gymnasium environment, not a vector of them.
+    recording
+        Where episodes go; a name makes a new one, then found as `env.recording`.
+
+    Examples
+    --------
     >>> env = Recorder(gymnasium.make("Pendulum-v1"), "alice")
     >>> _ = env.reset(seed=0)
     >>> _ = env.step(np.zeros(1, np.float32))
@@ -263,14 +343,36 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """As the environment's own; a new episode is recorded."""
+        """As the environment's own; a new episode is recorded.
+
+        Parameters
+        ----------
+        seed, options
+            Passed on; the seed is kept with the episode.
+
+        Returns
+        -------
+        tuple
+            Observation and info, as the environment gave them.
+        """
         self._end()
         observation, info = self.env.reset(seed=seed, options=options)
         self._running = self.recording.begin(observation, seed)
         return observation, info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """As the environment's own; the step is recorded."""
+        """As the environment's own; the step is recorded.
+
+        Parameters
+        ----------
+        action
+            Passed on.
+
+        Returns
+        -------
+        tuple
+            Observation, reward, terminated, truncated and info, as the environment gave them.
+        """
         if self._running is None:
             raise DataError(
                 "step() outside of an episode cannot be recorded. Call reset() first; with "
@@ -295,7 +397,7 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
 
 def _choices(space: Any) -> int | None:
-    """The number of columns of a choice, as `bers.data.minari` has it."""
+    """The number of columns of a choice, as `bers.data.formats.minari` has it."""
     if not isinstance(space, spaces.Discrete) or space.start < 0:
         return None
     return int(space.start + space.n)

@@ -24,10 +24,22 @@ from bers.reuse.transitions import BatchGuide
 class BersReplayBuffer(ReplayBuffer):
     """For `replay_buffer_class`; sources are given by `replay_buffer_kwargs={"sources": [...]}`.
 
-    Sources are records of transitions (`Demonstrations.from_transitions`) or paths to them, in the
-    environment's own units. A `BersCallback` tells the buffer whom to trust; before it does, no
-    row of a source is drawn. Dictionaries of observations work; n-step returns do not, for rows of
-    a source need not stand beside their successors.
+    A `BersCallback` tells the buffer whom to trust; before it does, no row of a source is drawn.
+    Dictionaries of observations work.
+
+    Parameters
+    ----------
+    buffer_size, observation_space, action_space
+        As the library hands them over.
+    *args, **kwargs
+        Of the library's buffer.
+    sources
+        Records of transitions (`Demonstrations.from_transitions`) or paths to them, in the
+        environment's own units.
+    n_steps
+        Must be 1: rows of a source need not stand beside their successors.
+    gamma
+        Comes with n_steps; not used.
     """
 
     pool: Pool | None
@@ -71,7 +83,13 @@ class BersReplayBuffer(ReplayBuffer):
             self._fill()
 
     def attach(self, sources: Any) -> None:
-        """Give the sources again, after the buffer was loaded from a file."""
+        """Give the sources again, after the buffer was loaded from a file.
+
+        Parameters
+        ----------
+        sources
+            The same rows in the same order; others are refused.
+        """
         given = Sources(sources)
         if not given.same_as(self.sources):
             raise ConfigError(
@@ -82,21 +100,45 @@ class BersReplayBuffer(ReplayBuffer):
         self._fill()
 
     def follow(self, guide: BatchGuide | None, *, chunk: int | None = None) -> None:
-        """From now on draw as this guide says; None: own rows only.
+        """From now on draw as this guide says.
 
-        `chunk`: rows of one gradient step, where a learner asks for several steps at once.
+        Parameters
+        ----------
+        guide
+            A `bers.reuse.transitions.BatchGuide`; None: own rows only.
+        chunk
+            Rows of one gradient step, where a learner asks for several steps at once.
         """
         if guide is not None and self.pool is None:
             self._fill()
         self.guide, self.chunk = guide, chunk
 
     def add(self, *args: Any, **kwargs: Any) -> None:
-        """As in the library; counts what came in."""
+        """As in the library; counts what came in.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As the library hands them over.
+        """
         super().add(*args, **kwargs)
         self.added += 1
 
     def sample(self, batch_size: int, env: Any = None) -> Any:
-        """A batch: rows of sources by the guide, the rest as in the library."""
+        """A batch: rows of sources by the guide, the rest as in the library.
+
+        Parameters
+        ----------
+        batch_size
+            Number of rows.
+        env
+            What normalises them, if anything, as the library hands it over.
+
+        Returns
+        -------
+        ReplayBufferSamples or DictReplayBufferSamples
+            As in the library.
+        """
         guide = self.guide
         if guide is None or guide.p_m <= 0:
             self.drawn[-1] += batch_size
@@ -123,8 +165,20 @@ class BersReplayBuffer(ReplayBuffer):
         return self._handed(both, env)
 
     def shown(self, rows: Int[np.ndarray, " n"], env: Any = None) -> tuple[Any, torch.Tensor]:
-        """Observations and actions at some rows of the sources, as the learner's networks see
-        them."""
+        """Observations and actions at some rows of the sources, as the learner's networks see them.
+
+        Parameters
+        ----------
+        rows
+            Numbers of rows, all sources one behind the other.
+        env
+            What normalises observations, if anything.
+
+        Returns
+        -------
+        tuple
+            Two tensors; the first is a dictionary of them if observations are dictionaries.
+        """
         assert self.pool is not None
         take, move = partial(np.take, indices=rows, axis=0), partial(self.to_torch, copy=False)
         seen = self._normalize_obs(_map(take, self.pool.observations), env)
@@ -133,8 +187,16 @@ class BersReplayBuffer(ReplayBuffer):
     def since(self, added: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What came in after the first `added` rows and is still here.
 
-        Leaves observations and next observations as rows of numbers, actions in the environment's
-        units and as rows of numbers, rewards; all environments one behind the other.
+        Parameters
+        ----------
+        added
+            Calls of `add` that were seen before: each brings a row for every environment.
+
+        Returns
+        -------
+        tuple
+            Observations, actions in the environment's units, next observations, all as rows of
+            numbers, and rewards; all environments of a step together.
         """
         first = max(added, self.added - self.buffer_size + 1)
         at = np.arange(first, self.added) % self.buffer_size
@@ -209,7 +271,13 @@ class BersReplayBuffer(ReplayBuffer):
 
 
 class BersDictReplayBuffer(BersReplayBuffer, DictReplayBuffer):
-    """The same for dictionaries of observations."""
+    """The same for dictionaries of observations.
+
+    Parameters
+    ----------
+    buffer_size, observation_space, action_space, *args, sources, n_steps, gamma, **kwargs
+        As in `BersReplayBuffer`.
+    """
 
     def _stored(self, at: Int[np.ndarray, " n"]) -> tuple[Any, Any]:
         both: list[dict[str, np.ndarray]] = []

@@ -169,6 +169,11 @@ class BersCallback(BaseCallback):
         """What was found out so far, and the random state; the sources' rows are not in the file.
 
         Save the learner and its buffer beside it, with `save` and `save_replay_buffer`.
+
+        Parameters
+        ----------
+        path
+            The file to write.
         """
         if self.reuse is None:
             raise ConfigError("there is nothing to save before the learner has begun to learn.")
@@ -187,7 +192,18 @@ class BersCallback(BaseCallback):
         write_sealed(path, _FORMAT, arrays, plain(about))
 
     def resume(self, path: str | os.PathLike[str]) -> "BersCallback":
-        """Go on from a file, with the next `learn`; settings and inputs must be those of then."""
+        """Go on from a file, with the next `learn`; settings and inputs must be those of then.
+
+        Parameters
+        ----------
+        path
+            What `save` wrote.
+
+        Returns
+        -------
+        BersCallback
+            This one.
+        """
         self._loaded = read_sealed(path, _FORMAT, "a BERS callback")
         return self
 

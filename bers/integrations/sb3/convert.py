@@ -25,6 +25,23 @@ def from_replay_buffer(
 ) -> Demonstrations:
     """All transitions that a buffer holds; several environments one behind the other.
 
+    Parameters
+    ----------
+    buffer
+        A `ReplayBuffer` of Stable-Baselines3, in memory.
+    name
+        Whose steps these are.
+    inputs
+        Makes x of observations, actions and next observations, as in
+        `Demonstrations.from_transitions`.
+
+    Returns
+    -------
+    Demonstrations
+        One row a step, in the environment's own units, oldest first.
+
+    Examples
+    --------
     >>> box = spaces.Box(-2.0, 2.0, (1,))
     >>> buffer = ReplayBuffer(9, box, box)
     >>> one = np.ones((1, 1), np.float32)

@@ -79,8 +79,17 @@ class SumTree:
 class PrioritizedReplayBuffer(ReplayBuffer):
     """For `replay_buffer_class`; goes with a `PrioritizedCallback`.
 
-    alpha: the power of an error that is its priority. Rows that were not learned from yet have the
-    greatest priority there is. Observations are arrays.
+    Rows that were not learned from yet have the greatest priority there is. Observations are
+    arrays.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        Of the library's buffer.
+    alpha
+        The power of an error that is its priority, in [0, 1].
+    seed
+        The same one gives the same draws.
     """
 
     def __init__(self, *args: Any, alpha: float = 0.6, seed: int | None = None, **kwargs: Any):
@@ -103,13 +112,32 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         self.rng = np.random.default_rng(seed)
 
     def add(self, *args: Any, **kwargs: Any) -> None:
-        """As in the library; the new rows will be looked at soon."""
+        """As in the library; the new rows will be looked at soon.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As the library hands them over.
+        """
         rows = self.pos * self.n_envs + np.arange(self.n_envs)
         super().add(*args, **kwargs)
         self.learned(rows, np.full(self.n_envs, self.greatest))
 
     def sample(self, batch_size: int, env: Any = None) -> Any:
-        """Rows by their priority, each stretch of the total once."""
+        """Rows by their priority, each stretch of the total once.
+
+        Parameters
+        ----------
+        batch_size
+            Number of rows.
+        env
+            What normalises them, if anything, as the library hands it over.
+
+        Returns
+        -------
+        ReplayBufferSamples
+            As in the library.
+        """
         width = self.tree.total / batch_size
         u = (np.arange(batch_size) + self.rng.random(batch_size)) * width
         rows = self.tree.find(u)
@@ -118,7 +146,20 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         return self.rows(rows, env)
 
     def rows(self, rows: Int[np.ndarray, " n"], env: Any = None) -> Any:
-        """Some rows, numbered by step and environment."""
+        """Some rows as a batch.
+
+        Parameters
+        ----------
+        rows
+            Their numbers, by step and environment, all environments of a step together.
+        env
+            What normalises them, if anything.
+
+        Returns
+        -------
+        ReplayBufferSamples
+            As in the library.
+        """
         steps, which = np.divmod(rows, self.n_envs)
         ends = self.dones[steps, which] * (1 - self.timeouts[steps, which])
         kept = (
@@ -131,14 +172,28 @@ class PrioritizedReplayBuffer(ReplayBuffer):
         return ReplayBufferSamples(*map(self.to_torch, kept))  # pyright: ignore[reportArgumentType]
 
     def learned(self, rows: Int[np.ndarray, " n"], errors: Float[np.ndarray, " n"]) -> None:
-        """The critic's errors on some rows."""
+        """The critic's errors on some rows.
+
+        Parameters
+        ----------
+        rows
+            Their numbers, as in `rows`.
+        errors
+            One for each; the sign does not matter.
+        """
         size = np.abs(errors) + 1e-6
         self.errors[rows] = size
         self.greatest = max(self.greatest, float(size.max()))
         self.tree.write(rows, size**self.alpha)
 
     def prefer(self, alpha: float) -> None:
-        """From now on with another power."""
+        """From now on with another power.
+
+        Parameters
+        ----------
+        alpha
+            Of the errors, also of those known already.
+        """
         self.alpha = alpha
         rows = np.flatnonzero(self.errors > 0)
         self.tree.write(rows, self.errors[rows] ** alpha)
@@ -147,7 +202,14 @@ class PrioritizedReplayBuffer(ReplayBuffer):
 class PrioritizedCallback(BaseCallback):
     """Tells a `PrioritizedReplayBuffer` the critic's errors, and lets the preference fade.
 
-    fade: whether alpha goes down to zero, in `levels` steps, until the last step of training.
+    Parameters
+    ----------
+    fade
+        Whether alpha goes down to zero until the last step of training.
+    levels
+        Steps in which it goes down.
+    verbose
+        As in the library.
     """
 
     def __init__(self, *, fade: bool = True, levels: int = 20, verbose: int = 0) -> None:

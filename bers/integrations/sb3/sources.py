@@ -27,6 +27,13 @@ _EDGE = 1e-4  # of a range: how far an action may lie outside it, for rounding
 class Sources:
     """Several demonstrators.
 
+    Parameters
+    ----------
+    items
+        A list of `Demonstrations` or paths to them; or a `Sources`, for the same once more.
+
+    Examples
+    --------
     >>> steps = [[0.0]], [[0.5]], [1.0], [[0.1]], [False], [False]
     >>> Sources([Demonstrations.from_transitions(*steps, name="alice")])
     Sources('alice': 1 rows)
@@ -77,7 +84,18 @@ class Sources:
         return found
 
     def same_as(self, others: "Sources") -> bool:
-        """Whether these are the same rows, in the same order."""
+        """Whether these are the same rows, in the same order.
+
+        Parameters
+        ----------
+        others
+            What to compare with, by digests: rows need not be at hand.
+
+        Returns
+        -------
+        bool
+            Names count, paths do not.
+        """
         return self.digests == others.digests
 
     def __iter__(self) -> Any:

@@ -168,7 +168,12 @@ def _daqp(
     rows: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> Solution:
     """The gap is what DAQP's multipliers leave of the first-order conditions."""
-    import daqp
+    try:
+        import daqp
+    except ImportError as error:
+        raise ConfigError(
+            "limits of this kind need DAQP: pip install 'bers[constrained]'."
+        ) from error
 
     if len(M) > _MOST:
         raise ConfigError(

@@ -118,6 +118,8 @@ def code_digest(module: str = "", *, source: str = "") -> str:
 def closure(module: str = "", source: str = "") -> set[str]:
     """The modules of ours that a module or a source text needs, itself included.
 
+    Those that a package finds by itself, such as formats of files, are among them.
+
     >>> "bers.model.nig" in closure("bers.model.neural_linear")
     True
     """
@@ -128,7 +130,10 @@ def closure(module: str = "", source: str = "") -> set[str]:
         if name in found:
             continue
         found.add(name)
-        waiting += _imports(ast.parse(_path(name).read_text()))
+        place = _path(name)
+        waiting += _imports(ast.parse(place.read_text()))
+        if place.name == "__init__.py" and "iter_modules(__path__)" in place.read_text():
+            waiting += [f"{name}.{inner.stem}" for inner in place.parent.glob("[!_]*.py")]
     return found
 
 
