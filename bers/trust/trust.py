@@ -140,6 +140,12 @@ class Trust:
     x: Float64[np.ndarray, "n D"]
     y: Float64[np.ndarray, " n"]
     """What was seen of the target, in its own units."""
+    past: Past
+    """What earlier choices brought."""
+    _settings: _Settings
+    _rng: Rng
+    _whole_target: Source | None
+    _known: Beliefs | Counts | None
 
     def __init__(
         self,

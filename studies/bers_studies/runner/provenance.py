@@ -12,7 +12,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -22,7 +22,7 @@ import bers
 import bers_studies
 from bers.integrity import file_digest
 
-PACKAGES: dict[str, list[str]] = {"bers": bers.__path__, "bers_studies": bers_studies.__path__}
+PACKAGES: dict[str, Sequence[str]] = {"bers": bers.__path__, "bers_studies": bers_studies.__path__}
 """Where our code is."""
 
 
