@@ -90,7 +90,7 @@ def source_records(
     return records
 
 
-def record(result: HeadScore, *, rows: int, **labels: object) -> dict[str, object]:
+def record(result: HeadScore, *, rows: int | np.integer, **labels: object) -> dict[str, object]:
     """A score as plain values, under `labels`."""
     return {
         **labels,

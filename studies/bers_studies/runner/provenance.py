@@ -108,7 +108,7 @@ def code_digest(module: str = "", *, source: str = "") -> str:
     """
     total = hashlib.sha256(_bare(source).encode())
     for name in sorted(closure(module, source)):
-        content = _bare(_path(name).read_text())
+        content = _code(name)[0]
         total.update(f"{name}\0{len(content)}\0{content}".encode())
     for path in sorted(Path(PACKAGES["bers"][0]).rglob("*.[ch]")):
         total.update(path.read_bytes())
@@ -130,11 +130,19 @@ def closure(module: str = "", source: str = "") -> set[str]:
         if name in found:
             continue
         found.add(name)
-        place = _path(name)
-        waiting += _imports(ast.parse(place.read_text()))
-        if place.name == "__init__.py" and "iter_modules(__path__)" in place.read_text():
-            waiting += [f"{name}.{inner.stem}" for inner in place.parent.glob("[!_]*.py")]
+        waiting += _code(name)[1]
     return found
+
+
+@functools.cache
+def _code(module: str) -> tuple[str, tuple[str, ...]]:
+    """What a module of ours does, without comments, and which others it needs."""
+    place = _path(module)
+    text = place.read_text()
+    needed = list(_imports(ast.parse(text)))
+    if place.name == "__init__.py" and "iter_modules(__path__)" in text:
+        needed += [f"{module}.{inner.stem}" for inner in place.parent.glob("[!_]*.py")]
+    return _bare(text), tuple(needed)
 
 
 def _imports(tree: ast.AST) -> Iterator[str]:

@@ -92,11 +92,16 @@ def copied(tmp_path, monkeypatch):
         places[name] = [str(shutil.copytree(place, tmp_path / name, ignore=ignored))]
     monkeypatch.setattr(module, "PACKAGES", places)
     yield tmp_path
+    forget()
+
+
+def forget():
     code_digest.cache_clear()
+    module._code.cache_clear()
 
 
 def digest(name):
-    code_digest.cache_clear()
+    forget()
     return code_digest(name)
 
 
