@@ -121,7 +121,7 @@ class Reuse:
     """All that is carried from one iteration to the next, beside the learner's own state."""
 
     trust: Trust
-    offer: Any
+    offer: Offer
     schedule: Schedule
     rng: np.random.Generator
     """Of the guide; a `Trust` that was made with it shares it."""

@@ -99,8 +99,8 @@ def trained(callback):
 history = []
 quick = bers.ModelConfig(batches=int(2000 * BUDGET), learning_rate=5e-4, skip=True)
 returns = {
-    "those it trusts": trained(Watched(config=quick)),
-    "all logs alike": trained(BersCallback(rule="equal", relabel=False, config=quick)),
+    "those it trusts": trained(Watched(model=quick)),
+    "all logs alike": trained(BersCallback(rule="equal", relabel=False)),
     "no logs": trained(None),
 }
 for name, weight in history[-1][1].items():

@@ -58,7 +58,7 @@ for recording, path in zip(recordings, paths, strict=True):
 
 left, right, new = (bers.load(path) for path in paths)
 config = bers.ModelConfig(hidden=(32, 32), latent_dim=8, batches=800, learning_rate=3e-3)
-print(bers.rank([left, right], new, config=config, rng=0))
+print(bers.rank([left, right], new, model=config, rng=0))
 
 for recording in recordings:
     last = np.mean([one.observations[-1, 0] for one in recording.episodes])

@@ -6,8 +6,7 @@ import secrets
 from jaxtyping import install_import_hook
 
 _WITH_SHAPES = {
-    "model": "calibration encoder neural_linear nig posteriors scaling "
-    "training",
+    "model": "calibration encoder neural_linear nig posteriors scaling training",
     "trust": "beliefs objective odds rules ranking",
     "reuse": "points transitions",
     "learners": "base ask_and_tell differential_evolution",

@@ -79,6 +79,15 @@ def test_whoever_is_given_does_the_work(shards):
     assert workers.parts == 29  # the target is one more
 
 
+def test_rows_in_memory_are_not_handed_out():
+    workers = Counted()
+    x = np.random.default_rng(0).uniform(-1, 1, (50, 3))
+    rows = Demonstrations(x, x[:, 0], "alice")
+    fit([rows], config=SMALL, workers=workers)
+    summarise_rows(rows, workers)
+    assert workers.parts == 0
+
+
 def _slow_first(i):
     return sum(range(200_000 if i == 0 else 10)) * 0 + i
 

@@ -290,6 +290,7 @@ class Reuse:
         rng = self._past.rng if rng is None else np.random.default_rng(rng)
         if self._settings is None or self._settings.population != S:
             self._settings = replace(self._past.learner, population=S)  # pyright: ignore
+        assert self._settings is not None
         chosen = self._settings.plan(rng, D)
         reuse = self._past.reuse
         drawn = None if reuse is None else reuse.guide().draw(S)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float64
-from scipy import stats
 
 from bers.data.source import Source
 from bers.errors import DataError
@@ -34,11 +33,6 @@ class HeadScore:
     """Mean log predictive density of a row."""
     coverage: Float64[np.ndarray, " levels"]
     """Share of rows inside the central interval of each of `LEVELS`."""
-
-    @property
-    def miscalibration(self) -> float:
-        """The largest distance between promised and measured share."""
-        return float(np.abs(self.coverage - LEVELS).max())
 
 
 def score(model: Model, which: str | int, held_out: Source) -> HeadScore:
@@ -81,11 +75,6 @@ def coverage(pit: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " levels"]:
     [0.05, 0.95]
     """
     return (np.abs(2 * pit - 1)[:, None] < LEVELS).mean(axis=0)
-
-
-def uniformity(pit: Float64[np.ndarray, " n"]) -> float:
-    """p-value of a Kolmogorov-Smirnov test that transforms are uniform."""
-    return float(stats.kstest(pit, "uniform").pvalue)
 
 
 def source_records(

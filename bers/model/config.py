@@ -61,8 +61,15 @@ class ModelConfig:
 
     @classmethod
     def paper(cls, **changes: object) -> "ModelConfig":
-        """The paper's settings, with `changes`.
+        """The paper's settings.
 
+        Parameters
+        ----------
+        **changes
+            Settings that shall differ from the paper's.
+
+        Examples
+        --------
         >>> ModelConfig.paper().labels
         'raw'
         """

@@ -478,7 +478,7 @@ def _reuse_parts(reuse: Reuse) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     from bers.trust.files import trust_parts
 
     arrays, trust = trust_parts(reuse.trust)
-    offer: PointReuse = reuse.offer
+    offer: Any = reuse.offer
     arrays |= {"guard.paid": offer.guard.paid, "guard.failed": offer.guard.failed}
     for i, (points, values) in enumerate(zip(offer.points, offer.values, strict=True)):
         arrays |= {f"points.{i}": points, f"values.{i}": values}

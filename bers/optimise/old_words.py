@@ -32,9 +32,6 @@ _REUSE = {
     "batches": "batches",
 }
 
-OLD_WORDS = {*_LEARNER, *_REUSE, "feasible", "config", "progress_bar"}
-"""All of them."""
-
 
 def old_settings(
     learner: DE, reuse: ReuseConfig, *, disp: bool = False

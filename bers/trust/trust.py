@@ -37,6 +37,10 @@ from bers.trust.ranking import Ranking, ranking_of, undetermined
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
 
 Rng = int | np.integer | np.random.Generator
+_ON_DISK = (
+    "rows on disk can be observed once, first, and as they are. Load them into memory: "
+    "bers.load(..., stream=False)."
+)
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,12 @@ class Trust:
     x: Float64[np.ndarray, "n D"]
     y: Float64[np.ndarray, " n"]
     """What was seen of the target, in its own units."""
+    past: Past
+    """What earlier choices brought."""
+    _settings: _Settings
+    _rng: Rng
+    _whole_target: Source | None
+    _known: Beliefs | Counts | None
 
     def __init__(
         self,
@@ -193,6 +203,7 @@ class Trust:
         )
 
     def _fill(self, **values: Any) -> None:
+        values["weights"].flags.writeable = False
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -237,7 +248,7 @@ class Trust:
         """
         seen = self._seen(x, y)
         past = replace(self.past, a=self.weights)
-        if gain is not None and seen.settings.rule.needs == "gains":
+        if gain is not None and self.rule.needs == "gains":
             past = past.charged(self.weights, gain)
         new = self._next(x=seen.x, y=seen.y, _whole_target=seen.whole, past=past)
         target = new.target
@@ -256,6 +267,8 @@ class Trust:
         self, x: np.ndarray, y: np.ndarray, a: np.ndarray, past: Past, *, joint: bool
     ) -> "Trust":
         """After a file was read: what was seen, and what followed from it."""
+        if len(x) != len(y) or {len(a), len(past.pulls), len(past.gains)} != {len(self.sources)}:
+            raise ValueError("its arrays do not fit one another")
         settings = replace(self._settings, joint=joint)
         new = self._next(x=x, y=y, weights=a, past=past, _settings=settings)
         known: Beliefs | Counts | None = None
@@ -274,15 +287,14 @@ class Trust:
             if isinstance(x, Demonstrations):
                 plain = settings.transform is None and settings.keep is None
                 if fresh and plain and settings.remember is None:
-                    return _Seen(settings, x.x, x.y, x)
+                    return _Seen(x.x, x.y, x)
                 x, y = x.x, (x.y if settings.transform is None else x.original_y)
             elif fresh and settings.transform is None:
-                return _Seen(settings, np.zeros((0, x.dim)), np.zeros(0), x)
+                return _Seen(np.zeros((0, x.dim)), np.zeros(0), x)
             else:
-                raise DataError(
-                    "rows on disk can be observed once, first, and as they are. Load them into "
-                    "memory: bers.load(..., stream=False)."
-                )
+                raise DataError(_ON_DISK)
+        if self._whole_target is not None and not isinstance(self._whole_target, Demonstrations):
+            raise DataError(_ON_DISK)
         rows = np.asarray(x, np.float64)
         labels = np.asarray(y, np.float64).ravel()
         if rows.ndim != 2 or rows.shape != (len(labels), self.sources[0].dim):
@@ -293,7 +305,7 @@ class Trust:
         x, y = np.concatenate([self.x, rows]), np.concatenate([self.y, labels])
         if settings.remember is not None and len(y) > settings.remember:
             x, y = x[-settings.remember :], y[-settings.remember :]
-        return _Seen(settings, x, y, None)
+        return _Seen(x, y, None)
 
     @cached_property
     def target(self) -> Source:
@@ -575,7 +587,6 @@ class Trust:
 class _Seen(NamedTuple):
     """All that was seen of the target."""
 
-    settings: _Settings
     x: np.ndarray
     y: np.ndarray
     whole: Source | None

@@ -3,7 +3,7 @@ import os
 import numpy as np
 import pytest
 from one_thread import one_thread
-from reuse_data import past_runs, recorded
+from reuse_data import TRANSFORM, past_runs, recorded
 
 from bers import Demonstrations, refine
 from bers.algorithm import after
@@ -17,12 +17,12 @@ def run():
 
 
 def labelled(run, seen):
-    return Demonstrations(seen.x, seen.y, "target").transformed(run.start.transform)
+    return Demonstrations(seen.x, seen.y, "target").transformed(TRANSFORM)
 
 
 def joined(run):
     x, y = (np.concatenate([getattr(seen, name) for seen in run.seen]) for name in "xy")
-    return Demonstrations(x, y, "target").transformed(run.start.transform)
+    return Demonstrations(x, y, "target").transformed(TRANSFORM)
 
 
 def test_sources_are_as_large_as_the_papers():
@@ -34,10 +34,10 @@ def test_a_recorded_run_can_be_played_back(run):
     assert [len(seen.y) for seen in run.seen] == [32] * 5
     reuse = run.start
     for seen in run.seen:
-        reuse = after(reuse, seen, start=not len(reuse.y))
-    assert len(reuse.y) == 160
+        reuse = after(reuse, seen, start=not len(reuse.trust.y))
+    assert len(reuse.trust.y) == 160
     assert reuse.m == 4
-    assert reuse.a.sum() == pytest.approx(1)
+    assert reuse.trust.weights.sum() == pytest.approx(1)
 
 
 def test_one_thread_holds_inside_the_block_only(monkeypatch):
@@ -53,7 +53,7 @@ def test_peer_has_the_papers_weights(run):
     pytest.importorskip("torch", reason="the peer needs PyTorch, which `make bench` installs")
     from torch_reuse import TorchReuse
 
-    start, first = run.start, labelled(run, run.seen[0])
+    start, first = run.start.trust, labelled(run, run.seen[0])
     peer = TorchReuse(start.model, start.sources, first)
     for seen in run.seen[1:]:
         more = labelled(run, seen)
@@ -70,7 +70,7 @@ def test_peer_learns_over_generations(run):
 
     torch.manual_seed(0)
     first = labelled(run, run.seen[0])
-    peer = TorchReuse(run.start.model, run.start.sources, first, subset=64)
+    peer = TorchReuse(run.start.trust.model, run.start.trust.sources, first, subset=64)
     before = peer.twin.layers[0].weight.detach().clone()
     news = labelled(run, run.seen[1])
     a = peer.after(news.x, news.y)

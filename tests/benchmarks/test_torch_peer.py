@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bers import Demonstrations, ModelConfig, fit, refine
-from bers.model.scaling import label_scales
+from bers.model.scaling import Memory, label_scales
 from bers.model.training import Batches, climb, draw_batches, new_state, objective
 
 torch = pytest.importorskip(
@@ -27,7 +27,7 @@ def setting(request):
 @pytest.fixture
 def batch(setting):
     model, sources = setting
-    labels = label_scales(sources, config=model.config)
+    labels = label_scales(sources, config=model.config, memory=Memory())
     rng = np.random.default_rng(1)
     drawn = draw_batches(rng, sources, 1, inputs=model.inputs, labels=labels, config=model.config)
     return Batches(drawn.x[0], drawn.y[0], drawn.used[0])

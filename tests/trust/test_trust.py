@@ -71,6 +71,8 @@ def test_it_never_changes(start, seen):
     assert start.model.names == ("alice", "bob", "carol")
     with pytest.raises(AttributeError, match="a Trust never changes"):
         seen.weights = np.ones(3)
+    with pytest.raises(ValueError, match="read-only"):
+        seen.weights[0] = 1.0
 
 
 def test_observing_twice_gives_the_same_bits(start, seen):
@@ -234,6 +236,8 @@ def test_rows_on_disk_are_observed_as_those_in_memory(sources, tmp_path):
     np.testing.assert_allclose(there.weights, here.weights, atol=1e-9)
     with pytest.raises(DataError, match="rows on disk can be observed once"):
         there.observe(shards)
+    with pytest.raises(DataError, match="rows on disk can be observed once"):
+        there.observe(X[:2], X[:2, 0])
     with pytest.raises(ConfigError, match="rows of the target that are on disk cannot be saved"):
         there.save(tmp_path / "t.bers")
 

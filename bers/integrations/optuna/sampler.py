@@ -9,7 +9,7 @@ read from the study itself, so that threads, processes and sessions can share it
 import threading
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -95,14 +95,26 @@ def believed(a: Float64[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
 def _of_now(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """The sampler's words of the version before as those of now.
 
-    >>> _of_now({"seed": 1, "elites": 4})[1]
-    {'elites': 'reuse=ReuseConfig(elites=4)'}
+    What to write instead is said in full: a `ReuseConfig` has other defaults than this sampler.
+
+    >>> _of_now({"seed": 1, "elites": 4})[1]["elites"]
+    "reuse=ReuseConfig(schedule=Power(rho=0.95), elites=4, pick='predicted')"
     """
     if words.get("schedule", 1.0) is None:  # that was the default
         words = {name: value for name, value in words.items() if name != "schedule"}
     ours = {name: words[name] for name in words if name in {*_OLD, "reuse", "model"}}
     found, said = old_settings(DE(), _REUSE)(ours)
+    for old in said.keys() - {"config"}:
+        said[old] = f"reuse={_written(found['reuse'])}"
     return {name: words[name] for name in words if name not in ours} | found, said
+
+
+def _written(reuse: ReuseConfig) -> str:
+    """How one writes these settings."""
+    pairs = [(one.name, getattr(reuse, one.name)) for one in fields(reuse)]
+    usual = ReuseConfig()
+    changed = [f"{name}={value!r}" for name, value in pairs if value != getattr(usual, name)]
+    return f"ReuseConfig({', '.join(changed)})"
 
 
 class BersSampler(BaseSampler):
@@ -190,7 +202,13 @@ class BersSampler(BaseSampler):
     # for Optuna
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Decide whether the trial takes a point of an earlier study."""
+        """Decide whether the trial takes a point of an earlier study.
+
+        Parameters
+        ----------
+        study, trial
+            As Optuna hands them over.
+        """
         if len(study.directions) > 1:
             raise ConfigError(
                 f"BersSampler is for one objective; the study has {len(study.directions)}. Use "
@@ -207,7 +225,18 @@ class BersSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """That of the base sampler; none where an earlier study's point is taken."""
+        """That of the base sampler; none where an earlier study's point is taken.
+
+        Parameters
+        ----------
+        study, trial
+            As Optuna hands them over.
+
+        Returns
+        -------
+        dict
+            Distributions by name.
+        """
         if trial._trial_id in self._followed:
             return {}
         return self.base.infer_relative_search_space(study, trial)
@@ -215,7 +244,18 @@ class BersSampler(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """What the base sampler suggests; nothing where an earlier study's point is taken."""
+        """What the base sampler suggests; nothing where an earlier study's point is taken.
+
+        Parameters
+        ----------
+        study, trial, search_space
+            As Optuna hands them over.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         if trial._trial_id in self._followed:
             return {}
         return self.base.sample_relative(study, trial, search_space)
@@ -227,7 +267,18 @@ class BersSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """A parameter of the earlier study's point; the base sampler's where it has none."""
+        """A parameter of the earlier study's point; the base sampler's where it has none that fits.
+
+        Parameters
+        ----------
+        study, trial, param_name, param_distribution
+            As Optuna hands them over.
+
+        Returns
+        -------
+        object
+            The parameter's value.
+        """
         point = self._followed.get(trial._trial_id, {})
         if param_name in point:
             try:
@@ -239,7 +290,13 @@ class BersSampler(BaseSampler):
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Hand over to the base sampler."""
+        """Hand over to the base sampler.
+
+        Parameters
+        ----------
+        study, trial, state, values
+            As Optuna hands them over.
+        """
         self._followed.pop(trial._trial_id, None)
         self.base.after_trial(study, trial, state, values)
 

@@ -285,6 +285,7 @@ class BersCallback(BaseCallback):
             schedule, m = self._schedule(), 0
             self._seen = buffer.added
             self._looked = self.num_timesteps
+        assert isinstance(trust.rng, np.random.Generator)
         self.reuse = Reuse(trust, offer, schedule, trust.rng, m)
 
     def _resumed(
