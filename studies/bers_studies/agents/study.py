@@ -17,6 +17,7 @@ import bers_studies.envs.goals  # noqa: F401  so that Gymnasium knows them, and 
 from bers.data.demonstrations import Demonstrations
 from bers.integrations.gymnasium import Recorder, Recording
 from bers.model.config import ModelConfig
+from bers.trust.rules import rule_named
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.envs.supply_env import OneHotStocks
 from bers_studies.envs.supply_inputs import one_hot
@@ -74,7 +75,9 @@ def learn(
     if rule is not None:
         reuse["replay_buffer_class"] = BersReplayBuffer
         reuse["replay_buffer_kwargs"] = {"sources": sources}
-        trust = BersCallback(inputs=task.inputs, rule=rule, model=config.model)
+        # a rule that asks no model hands rewards over as they were
+        relabel = rule_named(rule).needs == "posteriors"
+        trust = BersCallback(inputs=task.inputs, rule=rule, relabel=relabel, model=config.model)
     env = task.make()
     if task.noise:
         wide = np.full(env.action_space.shape or (), task.noise)
