@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from bers.data.checks import whole
-from bers.data.transforms import Transform
+from bers.data.transforms import Transform, transform_named
 from bers.errors import ConfigError
 from bers.learners.base import Experience, Learner, State
 from bers.schedules import Power, Schedule, schedule_named
@@ -95,6 +95,7 @@ class ReuseConfig:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}."
                 )
+        transform_named(self.transform)
         object.__setattr__(self, "schedule", schedule_named(self.schedule))
         whole(self.elites, "ReuseConfig(elites=...)")
         object.__setattr__(self, "elites", int(self.elites))

@@ -158,7 +158,8 @@ class DE:
         Chance that a coordinate comes from the mutant, CR (paper: 0.7).
     updating
         "immediate": agents are replaced in place (paper); "deferred": all at once after a
-        generation, which can be evaluated in parallel.
+        generation, which can be evaluated in parallel. None: the first in `minimize`, the second
+        where points are asked for, in `Optimizer`.
     init
         The first population: "random" (paper), "latinhypercube", "sobol", "halton", an array, or
         an earlier result, whose values are known and not evaluated again.
@@ -177,7 +178,7 @@ class DE:
     population: int = 32
     mutation: float | tuple[float, float] | list[float] | np.ndarray = 0.5
     recombination: float = 0.7
-    updating: Literal["immediate", "deferred"] = "immediate"
+    updating: Literal["immediate", "deferred"] | None = None
     init: Any = "random"
     tol: float = 0.01
     atol: float = 0.0
@@ -186,10 +187,13 @@ class DE:
         whole(self.population, "DE(population=...)", 4)
         if not 0 <= self.recombination <= 1:
             raise ConfigError(f"DE(recombination=...) must be in [0, 1]; got {self.recombination}.")
-        if self.updating not in ("immediate", "deferred"):
+        if self.updating not in ("immediate", "deferred", None):
             raise ConfigError(
                 f'DE(updating=...) must be "immediate" or "deferred"; got {self.updating!r}.'
             )
+        if isinstance(self.init, str) and self.init not in _INITS:
+            known = ", ".join(_INITS)
+            raise ConfigError(f"there is no init {self.init!r}. Known: {known}, or an array.")
         for name in ("tol", "atol"):
             if np.isnan(getattr(self, name)):
                 raise ConfigError(f"DE({name}=...) must be a number; got nan.")
@@ -490,7 +494,7 @@ class DifferentialEvolution:
         # Paper: the test for replacement is printed inside the coordinate loop; it belongs after
         # it.
         """
-        in_place = self.config.updating == "immediate"
+        in_place = self.config.updating != "deferred"
         agents = begun.agents
         x, f, seen = (self._one_by_one if in_place else self._at_once)(
             agents, begun.plan, begun.drawn

@@ -8,6 +8,7 @@ evaluate next, weights of the past runs, and a result in scipy's form. The same 
 import os
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ class Optimizer:
     [1.0, 1.0]
     """
 
-    @old_words(old_settings(DE(updating="deferred"), ReuseConfig()))
+    @old_words(old_settings(DE(), ReuseConfig()))
     def __init__(
         self,
         bounds: Any,
@@ -87,7 +88,11 @@ class Optimizer:
         rng: int | np.integer | np.random.Generator | None = None,
         progress: bool | None = False,
     ) -> None:
-        self.learner = as_learner(DE(updating="deferred") if learner is None else learner)
+        self.learner = as_learner(DE() if learner is None else learner)
+        if getattr(self.learner, "updating", "") is None:
+            self.learner = replace(self.learner, updating="deferred")  # pyright: ignore
+        if reuse is not None and not isinstance(reuse, ReuseConfig):
+            raise ConfigError(f"reuse must be a bers.ReuseConfig; got {type(reuse).__name__}.")
         self.low, self.high = box(bounds)
         self.rng, own = two_streams(rng)
         self.runs = as_sources(sources, self.low, self.high)

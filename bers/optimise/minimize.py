@@ -130,7 +130,11 @@ def minimize(
 def at_once(learner: Any, vectorized: bool, workers: int | Map | None) -> Any:
     """The learner, asking for whole generations where these are evaluated at once."""
     one_by_one = not vectorized and (workers is None or workers == 1)
-    if getattr(learner, "updating", None) != "immediate" or one_by_one:
+    # a class instead of an object is refused where the learner is taken
+    updating = "deferred" if isinstance(learner, type) else getattr(learner, "updating", "deferred")
+    if one_by_one and updating is None:
+        return replace(learner, updating="immediate")
+    if one_by_one or updating == "deferred":
         return learner
     if not vectorized:
         warnings.warn(

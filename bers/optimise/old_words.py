@@ -40,7 +40,7 @@ def old_settings(
 
     >>> new, said = old_settings(DE(), ReuseConfig())({"metric": "shape", "rng": 0})
     >>> new["reuse"].rule, said
-    ('shape', {'metric': "reuse=ReuseConfig(rule='shape')"})
+    ('shape', {'metric': "reuse=bers.ReuseConfig(rule='shape')"})
     """
 
     def translate(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
@@ -57,8 +57,8 @@ def old_settings(
                 raise ConfigError(f"{next(iter(told))}= is part of {record}= now. Set it there.")
             changes = {names[old]: value for old, value in found.items()}
             words[record] = replace(start, **changes)
-            for old, new in told.items():
-                said[old] = f"{record}={type(start).__name__}({new}={_short(changes[new])})"
+            inside = ", ".join(f"{new}={_short(value)}" for new, value in changes.items())
+            said |= dict.fromkeys(told, f"{record}=bers.{type(start).__name__}({inside})")
         for old, new in (("config", "model"), ("progress_bar", "progress")):
             if old in words:
                 value = words.pop(old)

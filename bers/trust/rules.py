@@ -205,6 +205,12 @@ class Rule:
     needs: Literal["posteriors", "rows", "gains"] = "posteriors"
     draw: Callable[[np.random.Generator, Beliefs, int], np.ndarray] | None = None
 
+    def __post_init__(self) -> None:
+        if self.needs not in ("posteriors", "rows", "gains"):
+            raise ConfigError(
+                f'Rule(needs=...) must be "posteriors", "rows" or "gains"; got {self.needs!r}.'
+            )
+
 
 def _metric_rule(name: str, metric: Metric, *, nobody: bool = False) -> Rule:
     return Rule(
@@ -325,4 +331,11 @@ def weigh(known: Beliefs | Counts, rule: str | Rule = "odds", past: Past | None 
     if known.n == 0 or not known.known.any():
         warnings.warn(undetermined_note(known.n), DataWarning, stacklevel=2)
         return np.full(known.N, 1 / known.N)
-    return np.where(known.known, rule_named(rule).weigh(known, past), 0.0)
+    found = rule_named(rule)
+    a = np.asarray(found.weigh(known, past), np.float64)
+    if a.shape != (known.N,) or not np.all(a >= 0) or not a.sum() <= 1 + 1e-6:
+        raise ConfigError(
+            f"the rule {found.name!r} must give {known.N} weights of 0 or above whose sum is at "
+            f"most 1; got {a}."
+        )
+    return np.where(known.known, a, 0.0)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from bers.data.checks import usable, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
-from bers.data.transforms import Transform
+from bers.data.transforms import Transform, undo
 from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataError, FileError
 from bers.model.config import ModelConfig
@@ -31,7 +31,7 @@ from bers.model.neural_linear import Model, fit, refine
 from bers.model.nig import StudentT
 from bers.model.scaling import Memory
 from bers.parallel import Map, map_of
-from bers.text import unique
+from bers.text import printable, unique
 from bers.trust.beliefs import Beliefs, Counts, beliefs
 from bers.trust.ranking import Ranking, ranking_of, undetermined
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
@@ -167,6 +167,10 @@ class Trust:
         _check_sources(sources)
         if remember is not None:
             whole(remember, "Trust(remember=...)")
+        if model is not None and not isinstance(model, Model | ModelConfig):
+            raise ConfigError(
+                f"model must be a bers.ModelConfig or a Model; got {type(model).__name__}."
+            )
         found = rule_named(rule)
         fitted = model if isinstance(model, Model) else None
         settings = _Settings(
@@ -248,8 +252,13 @@ class Trust:
         """
         seen = self._seen(x, y)
         past = replace(self.past, a=self.weights)
-        if gain is not None and self.rule.needs == "gains":
-            past = past.charged(self.weights, gain)
+        if self.rule.needs == "gains":
+            if gain is None and self.target.n:
+                raise ConfigError(
+                    f"the rule {self.rule.name!r} learns from what each choice of a source "
+                    "brought: observe(x, y, gain=...). Or choose another rule."
+                )
+            past = past if gain is None else past.charged(self.weights, gain)
         new = self._next(x=seen.x, y=seen.y, _whole_target=seen.whole, past=past)
         target = new.target
         if not target.n or not any(source.n for source in self.sources):
@@ -283,6 +292,11 @@ class Trust:
         if y is None:
             if not isinstance(x, Source):
                 raise DataError("observe(x, y) needs the labels y, or one source with labels.")
+            if x.dim != self.sources[0].dim:
+                raise DataError(
+                    f"the target has {_columns_of(x)} inputs, the sources have "
+                    f"{_columns_of(self.sources[0])}. Give the same columns in the same order."
+                )
             fresh = not len(self.y) and self._whole_target is None
             if isinstance(x, Demonstrations):
                 plain = settings.transform is None and settings.keep is None
@@ -295,8 +309,10 @@ class Trust:
                 raise DataError(_ON_DISK)
         if self._whole_target is not None and not isinstance(self._whole_target, Demonstrations):
             raise DataError(_ON_DISK)
-        rows = np.asarray(x, np.float64)
-        labels = np.asarray(y, np.float64).ravel()
+        try:
+            rows, labels = np.asarray(x, np.float64), np.asarray(y, np.float64).ravel()
+        except (ValueError, TypeError) as error:
+            raise DataError(f"observe(x, y) needs numbers: {error}.") from error
         if rows.ndim != 2 or rows.shape != (len(labels), self.sources[0].dim):
             raise DataError(
                 f"observe(x, y) needs rows of shape ({len(labels)}, {self.sources[0].dim}) for "
@@ -418,7 +434,7 @@ class Trust:
         Returns
         -------
         Array
-            One label for each row.
+            One label for each row, in the target's own units.
 
         Examples
         --------
@@ -429,7 +445,8 @@ class Trust:
         True
         """
         expected = self.predict(x)
-        return expected.mean - pessimism * expected.scale
+        labels = expected.mean - pessimism * expected.scale
+        return undo(getattr(self.target, "transforms", ()), labels)
 
     def ranking(self, *, draws: int = 400, level: float = 0.9, rng: Rng | None = None) -> Ranking:
         """The weights with intervals, what they rest on, and warnings.
@@ -526,6 +543,11 @@ class Trust:
         from bers.trust.files import digests_of, read_trust
 
         arrays, about, rng = read_trust(path)
+        if len(about.get("digests", ())) != len(sources):
+            raise FileError(
+                f"{path} was saved with {len(about.get('digests', ()))} sources; got "
+                f"{len(sources)}. Give those of then, in order."
+            )
         try:
             trust = cls.of_parts(arrays, about, sources, rng, workers=workers)
             if about["digests"] != digests_of(trust.sources):
@@ -730,8 +752,8 @@ def rank(
     whole(draws, "rank(draws=...)")
     if not 0 < level < 1:
         raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
-    if not isinstance(sources, Sequence) or not sources:
-        raise DataError("rank(sources, target) needs a list of at least one source.")
+    _check_sources(sources)
+    _check_source(target, "the target")
     generator = np.random.default_rng(rng)
     trust = Trust(
         sources,
@@ -774,7 +796,29 @@ def _modelled(rule: Rule, predicts: bool, sources: Sequence[Source]) -> bool:
 
 def _check_sources(sources: Any) -> None:
     if not isinstance(sources, Sequence) or isinstance(sources, str) or not sources:
-        raise DataError("Trust(sources) needs a list of at least one source.")
-    if len({source.dim for source in sources}) > 1:
-        dims = ", ".join(str(source.dim) for source in sources)
-        raise DataError(f"all sources must have the same inputs; they have {dims}.")
+        raise DataError(
+            f"sources must be a list of at least one source; got {type(sources).__name__}."
+        )
+    for i, source in enumerate(sources):
+        _check_source(source, f"source {i}")
+    first = sources[0]
+    for other in sources[1:]:
+        if other.dim != first.dim:
+            raise DataError(
+                f"all sources must have the same inputs; {printable(first.name)!r} has "
+                f"{_columns_of(first)}, {printable(other.name)!r} has {_columns_of(other)}. Choose "
+                "columns that all have: x=[...] when loading, or --x."
+            )
+
+
+def _check_source(source: Any, what: str) -> None:
+    if not isinstance(source, Source):
+        raise DataError(
+            f"{what} must be Demonstrations or Shards; got {type(source).__name__}. Make them by "
+            "bers.load(path), or bers.Demonstrations(x, y, name)."
+        )
+
+
+def _columns_of(source: Source) -> str:
+    names = getattr(source, "x_names", ())
+    return f"{source.dim} ({printable(', '.join(names), 60)})" if names else str(source.dim)

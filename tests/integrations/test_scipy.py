@@ -316,7 +316,7 @@ def test_scipys_own_words_are_the_learners_and_do_not_warn(past):
         ({"metric": "shape"}, {"rule": "shape"}, r"metric= is called reuse=.*\(rule='shape'\)"),
         ({"schedule": 0.5}, {"schedule": 0.5}, r"schedule= is called reuse=.*\(schedule=0.5\)"),
         ({"guard": "none"}, {"guard": "none"}, r"guard= is called reuse=.*\(guard='none'\)"),
-        ({"elites": 2}, {"elites": 2}, r"elites= is called reuse=ReuseConfig\(elites=2\)"),
+        ({"elites": 2}, {"elites": 2}, r"elites= is called reuse=bers.ReuseConfig\(elites=2\)"),
         ({"pick": "predicted"}, {"pick": "predicted"}, r"pick= is called reuse=.*'predicted'"),
         ({"transform": "rank"}, {"transform": "rank"}, r"transform= is called reuse=.*'rank'"),
         ({"config": SMALL}, {}, "config= is called model= now"),
@@ -342,7 +342,7 @@ def test_old_words_warn_and_give_the_same_points(past, old, new, told):
 
 
 def test_the_old_words_of_the_trials_and_of_the_feasible_set(past):
-    told = r"mutation= is called learner=DE\(mutation=0.8\)"
+    told = r"mutation= is called learner=bers.DE\(mutation=0.8\)"
     with pytest.warns(DeprecationWarning, match=told):
         before = Reuse(target, BOUNDS, past, rng=3, reuse=EQUAL, mutation=0.8)
     now = Reuse(target, BOUNDS, past, rng=3, reuse=EQUAL, learner=DE(mutation=0.8))

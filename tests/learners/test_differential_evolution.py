@@ -449,7 +449,7 @@ def test_a_pair_of_weights_is_a_pair_or_refused(F):
 
 def test_defaults_are_the_papers():
     assert DE() == DE(
-        population=32, mutation=0.5, recombination=0.7, updating="immediate", init="random",
+        population=32, mutation=0.5, recombination=0.7, updating=None, init="random",
         tol=0.01, atol=0.0,
     )  # fmt: skip
     assert isinstance(DE().plan(np.random.default_rng(0), 2), Plan)

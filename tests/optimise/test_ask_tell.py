@@ -344,3 +344,11 @@ def test_points_predicted_to_be_best_need_a_model_whatever_the_rule():
     for own, chosen in zip(optimizer.reuse.offer.points, optimizer.reuse.guide().open, strict=True):
         expected = optimizer.trust.predict(own).mean
         assert sorted(chosen) == sorted(np.argsort(expected, kind="stable")[:2])
+
+
+def test_whole_generations_are_asked_for_whatever_else_is_set():
+    for learner, size in ((None, 32), (DE(population=10), 10), (DE(10, updating="immediate"), 1)):
+        optimizer = Optimizer([(-1, 1)] * 2, learner=learner, rng=0)
+        points = optimizer.ask()
+        optimizer.tell(points, np.sum(points**2, axis=1))
+        assert len(optimizer.ask()) == size

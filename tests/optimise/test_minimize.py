@@ -353,16 +353,23 @@ def test_bounds_of_scipy():
     [
         ({"maxfun": 0}, "maxfun must be at least 1"),
         ({"workers": 0, "learner": eight("deferred")}, "workers must be"),
-        ({"learner": DE(init="best")}, "no init 'best'"),
         ({"learner": DE}, r"learner must be an object, not a class: DE\(...\)"),
         ({"learner": "de"}, "must be one of bers.learners, or have ask and tell; str has no ask"),
         ({"x0": [1.0]}, "x0 must be 2 finite numbers"),
-        ({"reuse": ReuseConfig(transform="exp")}, "no transform 'exp'"),
     ],
 )
 def test_bad_settings_are_named(wrong, said):
     with pytest.raises(ConfigError, match=said):
         minimize(sphere, BOUNDS, sources=PAST, **wrong)
+
+
+def test_settings_are_checked_where_they_are_written():
+    with pytest.raises(ConfigError, match="no init 'best'"):
+        DE(init="best")
+    with pytest.raises(ConfigError, match="no transform 'exp'"):
+        ReuseConfig(transform="exp")
+    with pytest.raises(ConfigError, match=r"reuse must be a bers.ReuseConfig; got dict"):
+        minimize(sphere, BOUNDS, sources=PAST, reuse={"rule": "odds"})
 
 
 @pytest.mark.parametrize("setting", [{"maxfun": np.int64(20)}, {"maxiter": np.int8(2)}])

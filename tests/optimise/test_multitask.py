@@ -20,7 +20,6 @@ from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, ObjectiveError
 from bers.learners.ask_and_tell import AskTell
-from bers.learners.differential_evolution import DE
 from bers.optimise.minimize import minimize
 from bers.optimise.multitask import minimize_many
 
@@ -285,11 +284,9 @@ class Asking:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"reuse": ReuseConfig(transform="exp")}, "no transform 'exp'"),
         ({"reuse": ReuseConfig(pick="predicted")}, 'hands over what is "best" so far. Leave pick='),
         ({"maxfun": 0}, "maxfun must be at least 1"),
         ({"maxiter": 2.5}, "maxiter must be a whole number of at least 0; got 2.5"),
-        ({"learner": DE(init="best")}, "no init 'best'"),
         # one optimiser would be told the values of two functions
         ({"learner": Asking()}, r"a learner of ours, such as bers.DE\(\), .* got Asking"),
         ({"learner": AskTell(Asking())}, "a learner of ours, .* got AskTell"),

@@ -22,24 +22,24 @@ START = np.linspace(-1, 1, 32 * D).reshape(32, D)
 
 # an old word, its value, and the new form: of a record's field, or of an argument
 LEARNER = [
-    ("population_size", 8, DE(population=8), r"learner=DE\(population=8\)"),
-    ("mutation", 0.7, DE(mutation=0.7), r"learner=DE\(mutation=0.7\)"),
-    ("mutation", [0.5, 0.9], DE(mutation=(0.5, 0.9)), r"learner=DE\(mutation=\[0.5, 0.9\]\)"),
-    ("recombination", 0.2, DE(recombination=0.2), r"learner=DE\(recombination=0.2\)"),
-    ("updating", "deferred", DE(updating="deferred"), r"learner=DE\(updating='deferred'\)"),
-    ("init", "sobol", DE(init="sobol"), r"learner=DE\(init='sobol'\)"),
-    ("init", START, DE(init=START), r"learner=DE\(init=\.\.\.\)"),
-    ("tol", 3.0, DE(tol=3.0), r"learner=DE\(tol=3.0\)"),
-    ("atol", 3.0, DE(atol=3.0), r"learner=DE\(atol=3.0\)"),
+    ("population_size", 8, DE(population=8), r"learner=bers.DE\(population=8\)"),
+    ("mutation", 0.7, DE(mutation=0.7), r"learner=bers.DE\(mutation=0.7\)"),
+    ("mutation", [0.5, 0.9], DE(mutation=(0.5, 0.9)), r"learner=bers.DE\(mutation=\[0.5, 0.9\]\)"),
+    ("recombination", 0.2, DE(recombination=0.2), r"learner=bers.DE\(recombination=0.2\)"),
+    ("updating", "deferred", DE(updating="deferred"), r"learner=bers.DE\(updating='deferred'\)"),
+    ("init", "sobol", DE(init="sobol"), r"learner=bers.DE\(init='sobol'\)"),
+    ("init", START, DE(init=START), r"learner=bers.DE\(init=\.\.\.\)"),
+    ("tol", 3.0, DE(tol=3.0), r"learner=bers.DE\(tol=3.0\)"),
+    ("atol", 3.0, DE(atol=3.0), r"learner=bers.DE\(atol=3.0\)"),
 ]
 REUSE = [
-    ("metric", "shape", {"rule": "shape"}, r"reuse=ReuseConfig\(rule='shape'\)"),
-    ("schedule", 0.9, {"schedule": 0.9}, r"reuse=ReuseConfig\(schedule=0.9\)"),
-    ("guard", "none", {"guard": "none"}, r"reuse=ReuseConfig\(guard='none'\)"),
-    ("elites", 2, {"elites": 2}, r"reuse=ReuseConfig\(elites=2\)"),
-    ("pick", "predicted", {"pick": "predicted"}, r"reuse=ReuseConfig\(pick='predicted'\)"),
-    ("transform", "rank", {"transform": "rank"}, r"reuse=ReuseConfig\(transform='rank'\)"),
-    ("transform", None, {"transform": None}, r"reuse=ReuseConfig\(transform=None\)"),
+    ("metric", "shape", {"rule": "shape"}, r"reuse=bers.ReuseConfig\(rule='shape'\)"),
+    ("schedule", 0.9, {"schedule": 0.9}, r"reuse=bers.ReuseConfig\(schedule=0.9\)"),
+    ("guard", "none", {"guard": "none"}, r"reuse=bers.ReuseConfig\(guard='none'\)"),
+    ("elites", 2, {"elites": 2}, r"reuse=bers.ReuseConfig\(elites=2\)"),
+    ("pick", "predicted", {"pick": "predicted"}, r"reuse=bers.ReuseConfig\(pick='predicted'\)"),
+    ("transform", "rank", {"transform": "rank"}, r"reuse=bers.ReuseConfig\(transform='rank'\)"),
+    ("transform", None, {"transform": None}, r"reuse=bers.ReuseConfig\(transform=None\)"),
 ]
 
 
@@ -81,7 +81,7 @@ def test_words_of_reuse(case):
 
 def test_a_feasible_set_is_part_of_the_rules_name():
     how = {"sources": PAST, "model": TINY, "learner": eight(), **SHORT}
-    said = r"= is called reuse=ReuseConfig\(rule='shape\+nobody'\) now"
+    said = r"= is called reuse=bers.ReuseConfig\(rule='shape\+nobody'\) now"
     with pytest.warns(DeprecationWarning, match=said) as caught:
         old = minimize(sphere, BOUNDS, **how, metric="shape", feasible="at_most_one")
     assert sorted(str(one.message).split("=")[0] for one in caught) == ["feasible", "metric"]
@@ -201,7 +201,8 @@ def test_words_of_many():
     words = {"population_size": 8, "metric": "equal", "schedule": 0.9, "batches": 2}
     with pytest.warns(DeprecationWarning, match=r"= is called (learner|reuse)=") as caught:
         old = minimize_many([sphere, far], BOUNDS, **SHORT, **words)
-    assert "batches= is called reuse=ReuseConfig(batches=2)" in str(caught[-1].message)
+    whole = "reuse=bers.ReuseConfig(rule='equal', schedule=0.9, batches=2) now"
+    assert f"batches= is called {whole}" in str(caught[-1].message)
     assert sorted(str(one.message).split("=")[0] for one in caught) == sorted(words)
     new = minimize_many(
         [sphere, far], BOUNDS, **SHORT, learner=DE(population=8),

@@ -395,10 +395,10 @@ def test_settings_out_of_range(sources, target, settings, message):
 
 
 def test_sources_that_do_not_fit(sources, target):
-    with pytest.raises(DataError, match="needs a list of at least one source"):
+    with pytest.raises(DataError, match="must be a list of at least one source"):
         _ranked([], target)
     narrow = Demonstrations(target.x[:, :2], target.y, "narrow")
-    with pytest.raises(DataError, match=r"same input columns.*\(300, 3\).*'narrow'.*\(60, 2\)"):
+    with pytest.raises(DataError, match=r"the target has 2 \(x0, x1\) inputs, the sources have 3"):
         _ranked(sources, narrow)
     named = Demonstrations(sources[0].x, sources[0].y, "named", x_names=("a", "b", "c"))
     swapped = Demonstrations(target.x, target.y, "other", x_names=("b", "a", "c"))

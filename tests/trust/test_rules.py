@@ -272,4 +272,8 @@ def test_a_rule_of_ones_own(goals):
     known = goals(np.ones(6), _weights(), m=[10, 10, 0]).known
     mine = Rule("mine", lambda known, past: np.array([0.2, 0.3, 0.5]))
     a = weigh(known, mine)
+    for wrong in ([1.0, 1.0, 0.0], [-0.5, 1.0, 0.0], [np.nan, 1.0, 0.0], [0.5, 0.5]):
+        bad = Rule("bad", lambda known, past, wrong=wrong: np.array(wrong))
+        with pytest.raises(ConfigError, match="the rule 'bad' must give 3 weights of 0 or above"):
+            weigh(known, bad)
     assert a.tolist() == [0.2, 0.3, 0.0]

@@ -145,6 +145,9 @@ def test_keep_remember_and_transform(sources):
     gap = Trust(sources, model=SMALL, batches=0, transform=LogGap()).observe(X[:60], y)
     assert [one.transforms[0].name for one in (*gap.sources, gap.target)] == ["log_gap"] * 4
     np.testing.assert_allclose(gap.target.original_y, y)
+    np.testing.assert_allclose(
+        gap.relabel(X[:60]), gap.target.transforms[0].inverse(gap.predict(X[:60]).mean)
+    )  # in the target's own units
     # a source of rows goes through the same transform, in its own units
     rows = Demonstrations(X[:60], y, "new").transformed(Standardise())
     other = Trust(sources, model=SMALL, batches=0, transform=LogGap()).observe(rows)
@@ -175,6 +178,8 @@ def test_ucb_learns_from_gains_and_is_refused_where_nobody_tells_them(sources):
     assert trust.past.gains.tolist() == [0, 3, 0]
     assert trust.weights.tolist() == [0, 1, 0]
     target = Demonstrations(X[:20], X[:20, 0], "new")
+    with pytest.raises(ConfigError, match=r"brought: observe\(x, y, gain=...\)"):
+        trust.observe(X[:5], X[:5, 0])
     for call in (
         lambda: bers.rank(sources, target, rule="ucb", model=SMALL),
         lambda: trust.weights_by("ucb"),
@@ -211,6 +216,8 @@ def test_files_that_do_not_fit_are_refused(seen, sources, tmp_path):
     seen.save(tmp_path / "t.bers")
     with pytest.raises(FileError, match="was saved with other sources"):
         Trust.load(tmp_path / "t.bers", sources[::-1])
+    with pytest.raises(FileError, match="was saved with 3 sources; got 2"):
+        Trust.load(tmp_path / "t.bers", sources[:2])
     content = bytearray((tmp_path / "t.bers").read_bytes())
     content[-5] ^= 1
     (tmp_path / "bad.bers").write_bytes(content)
@@ -244,13 +251,24 @@ def test_rows_on_disk_are_observed_as_those_in_memory(sources, tmp_path):
 
 def test_bad_input_is_one_sentence(sources, start):
     for given in ((), "alice.parquet", sources[0]):
-        with pytest.raises(DataError, match="needs a list of at least one source"):
+        with pytest.raises(DataError, match="must be a list of at least one source; got "):
             Trust(given)
+    for given in (["alice.parquet"], [(X, X[:, 0])]):
+        with pytest.raises(DataError, match="source 0 must be Demonstrations or Shards; got "):
+            Trust(given)
+    with pytest.raises(DataError, match="the target must be Demonstrations or Shards; got str"):
+        bers.rank(sources, "new.csv")
+    with pytest.raises(ConfigError, match="model must be a bers.ModelConfig or a Model; got str"):
+        Trust(sources, model="quick")
     wide = Demonstrations(np.zeros((4, 2)), np.zeros(4), "wide")
-    with pytest.raises(DataError, match="all sources must have the same inputs; they have 3, 2"):
+    with pytest.raises(DataError, match=r"same inputs; 'alice' has 3 \(x0, x1, x2\), 'wide' has 2"):
         Trust([sources[0], wide])
     with pytest.raises(DataError, match=r"needs rows of shape \(2, 3\) for 2 labels; got \(2, 2\)"):
         start.observe(np.zeros((2, 2)), np.zeros(2))
+    with pytest.raises(DataError, match=r"the target has 2 \(x0, x1\) inputs, the sources have 3"):
+        start.observe(wide)
+    with pytest.raises(DataError, match=r"observe\(x, y\) needs numbers"):
+        start.observe(X[:2], ["a", "b"])
     with pytest.raises(DataError, match="needs the labels y, or one source"):
         start.observe(np.zeros((2, 3)))
     with pytest.raises(DataError, match="nothing is known of the target yet"):
