@@ -345,7 +345,7 @@ def _but_scipys(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Our words of the version before as those of now; what scipy has a word for stays.
 
     >>> _but_scipys({"elites": 4, "mutation": 0.8})[1]
-    {'elites': 'reuse=ReuseConfig(elites=4)'}
+    {'elites': 'reuse=bers.ReuseConfig(elites=4)'}
     """
     found, said = _OLD({name: words[name] for name in words if name not in _SCIPYS})
     return found | {name: words[name] for name in words if name in _SCIPYS}, said

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.objective import Objective
-from bers_studies.static.demonstrations import BOUNDS, demonstrate
+from bers_studies.static.demonstrations import BOUNDS, IN_PLACE, demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES
 from bers_studies.static.runs import PAPER, Models
 
@@ -41,7 +40,7 @@ def trial(config: LatentConfig, seed: int) -> Iterator[dict[str, Any]]:
     models = Models([demonstrate(rng, function) for function in SOURCES], seed)
     for target in (*SOURCES, RASTRIGIN):
         optimizer = Optimizer(
-            BOUNDS, models.sources, rng=np.random.default_rng([seed, 9]), learner=DE(),
+            BOUNDS, models.sources, rng=np.random.default_rng([seed, 9]), learner=IN_PLACE,
             reuse=method.reuse, model=models.get(method),
         )  # fmt: skip
         objective = Objective(target)

@@ -13,6 +13,8 @@ from bers_studies.static.functions import HIGH, LOW, Function
 
 DIMENSION = 10
 BOUNDS = [(LOW, HIGH)] * DIMENSION
+IN_PLACE = DE(updating="immediate")
+"""The paper's Differential Evolution, for runs that are made generation by generation."""
 
 
 def demonstrate(

@@ -14,13 +14,12 @@ import numpy as np
 from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Log1p, transform_named
-from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.objective import Objective
 from bers.trust.rules import rule_named
-from bers_studies.static.demonstrations import BOUNDS
+from bers_studies.static.demonstrations import BOUNDS, IN_PLACE
 from bers_studies.static.functions import Function
 
 THRESHOLDS = (1.0, 0.1, 0.01)
@@ -79,10 +78,10 @@ def curve(
     """One run of one method."""
     rng = np.random.default_rng([seed, 1])
     if method.reuse is None or models is None:
-        optimizer = Optimizer(BOUNDS, rng=rng, learner=DE())
+        optimizer = Optimizer(BOUNDS, rng=rng, learner=IN_PLACE)
     else:
         optimizer = Optimizer(
-            BOUNDS, models.sources, rng=rng, learner=DE(), reuse=method.reuse,
+            BOUNDS, models.sources, rng=rng, learner=IN_PLACE, reuse=method.reuse,
             model=models.get(method),
         )  # fmt: skip
     objective = Objective(function)

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
-from bers.learners.differential_evolution import DE
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.objective import Objective
 from bers.trust.rules import RULES
 from bers.trust.trust import Trust
-from bers_studies.static.demonstrations import BOUNDS, demonstrate
+from bers_studies.static.demonstrations import BOUNDS, IN_PLACE, demonstrate
 from bers_studies.static.functions import RASTRIGIN, SOURCES, Function
 from bers_studies.static.runs import paper_rule
 
@@ -67,7 +66,11 @@ def _run(
     rng: np.random.Generator, target: Function, generations: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The points of each generation of a run without sources, and their values."""
-    optimizer, objective, before = Optimizer(BOUNDS, rng=rng, learner=DE()), Objective(target), 0
+    optimizer, objective, before = (
+        Optimizer(BOUNDS, rng=rng, learner=IN_PLACE),
+        Objective(target),
+        0,
+    )
     for _ in range(generations):
         optimizer.advance(objective)
         seen = optimizer.result()
@@ -83,7 +86,7 @@ def _ucb(
 ) -> list[list[float]]:
     """Share of UCB's picks so far, when its picks are reused as in the paper."""
     reuse = paper_rule("ucb").reuse
-    optimizer = Optimizer(BOUNDS, sources, rng=rng, learner=DE(), reuse=reuse)
+    optimizer = Optimizer(BOUNDS, sources, rng=rng, learner=IN_PLACE, reuse=reuse)
     objective, picks = Objective(target), []
     optimizer.advance(objective)
     for m in range(1, config.generations + 1):
