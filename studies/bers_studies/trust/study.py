@@ -66,11 +66,8 @@ def _run(
     rng: np.random.Generator, target: Function, generations: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The points of each generation of a run without sources, and their values."""
-    optimizer, objective, before = (
-        Optimizer(BOUNDS, rng=rng, learner=IN_PLACE),
-        Objective(target),
-        0,
-    )
+    optimizer = Optimizer(BOUNDS, rng=rng, learner=IN_PLACE)
+    objective, before = Objective(target), 0
     for _ in range(generations):
         optimizer.advance(objective)
         seen = optimizer.result()
