@@ -155,19 +155,8 @@ class _KeepsAll:
         return {"name": self.name, **asdict(self)}  # pyright: ignore[reportArgumentType]
 
 
-@dataclass(frozen=True)
-class Sqrt(_KeepsAll):
-    """z = √y, for labels that are never negative.
-
-    The inverse takes z below 0, which only a prediction can be, as 0.
-
-    Examples
-    --------
-    >>> Sqrt().inverse(Sqrt().forward(np.array([4.0])))
-    array([4.])
-    """
-
-    name: ClassVar[str] = "sqrt"
+class _NothingToFit(_KeepsAll):
+    """What a transform without numbers of its own has in common with the others."""
 
     @property
     def fitted(self) -> bool:
@@ -180,6 +169,25 @@ class Sqrt(_KeepsAll):
         return self
 
     def forward(self, y: np.ndarray) -> np.ndarray:
+        """Map labels."""
+        return y
+
+
+@dataclass(frozen=True)
+class Sqrt(_NothingToFit):
+    """z = √y, for labels that are never negative.
+
+    The inverse takes z below 0, which only a prediction can be, as 0.
+
+    Examples
+    --------
+    >>> Sqrt().inverse(Sqrt().forward(np.array([4.0])))
+    array([4.])
+    """
+
+    name: ClassVar[str] = "sqrt"
+
+    def forward(self, y: np.ndarray) -> np.ndarray:
         """√y."""
         _refuse_labels(np.less(y, 0), "sqrt needs labels of at least 0", "Shift them first")
         return np.sqrt(y)
@@ -190,7 +198,7 @@ class Sqrt(_KeepsAll):
 
 
 @dataclass(frozen=True)
-class Log1p(_KeepsAll):
+class Log1p(_NothingToFit):
     """z = log(1 + y), for labels above -1.
 
     Examples
@@ -200,16 +208,6 @@ class Log1p(_KeepsAll):
     """
 
     name: ClassVar[str] = "log1p"
-
-    @property
-    def fitted(self) -> bool:
-        """Always: there is nothing to fit."""
-        return True
-
-    def fit(self, y: np.ndarray) -> Self:
-        """Nothing to fit; the labels are checked."""
-        self.forward(y)
-        return self
 
     def forward(self, y: np.ndarray) -> np.ndarray:
         """log(1 + y)."""

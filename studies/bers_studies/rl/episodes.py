@@ -5,6 +5,7 @@ episode in which every step acts, or follows another policy, stores what it saw,
 batch. A learner that is built on this is its plain self, bit for bit, where nothing is handed over.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -27,7 +28,7 @@ State = TypeVar("State")
 
 
 @dataclass(frozen=True)
-class EpisodeLearner:
+class EpisodeLearner(ABC):
     """What stays the same over episodes; a learner adds `config`, `new` and `played`."""
 
     task: Any
@@ -37,13 +38,13 @@ class EpisodeLearner:
     """Transitions of all sources, one source behind the other."""
     config: Any = None
 
+    @abstractmethod
     def new(self, key: PRNGKeyArray) -> Any:
         """A fresh state."""
-        raise NotImplementedError
 
+    @abstractmethod
     def played(self, key: PRNGKeyArray, state: Any, handed: Handed) -> tuple[Any, Transitions]:
         """The state after one episode, and the episode."""
-        raise NotImplementedError
 
     def start(self, rng: np.random.Generator) -> Any:
         """Fresh networks, and an empty replay."""
