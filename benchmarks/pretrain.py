@@ -65,4 +65,4 @@ def peer(*, batched: bool) -> Callable[[], object]:
 
 def _start() -> tuple[Model, list[Demonstrations]]:
     sources = [demonstrate(np.random.default_rng(i), f) for i, f in enumerate(SOURCES)]
-    return fit(sources, config=ModelConfig(batches=0)), sources
+    return fit(sources, config=ModelConfig(hidden=(200, 200), batches=0)), sources

@@ -21,7 +21,7 @@ def heads() -> tuple[Model, list[Demonstrations]]:
     for function in (*SOURCES, RASTRIGIN):
         x = rng.uniform(LOW, HIGH, (N, INPUTS))
         sources.append(Demonstrations(x, np.log1p(function(x)), function.name))
-    return fit(sources, config=ModelConfig(batches=500)), sources
+    return fit(sources, config=ModelConfig(hidden=(200, 200), batches=500)), sources
 
 
 def ours(subset: int | None = None) -> Callable[[], object]:

@@ -37,7 +37,10 @@ def past_runs() -> list[Demonstrations]:
 
 def recorded(*, generations: int = GENERATIONS, batches: int = _BATCHES, **how: object) -> Recorded:
     """A run on Rastrigin that reuses three others; `how` are settings of `ReuseConfig`."""
-    config, model = ReuseConfig(transform=TRANSFORM, **how), ModelConfig(batches=batches)
+    config, model = (
+        ReuseConfig(transform=TRANSFORM, **how),
+        ModelConfig(hidden=(200, 200), batches=batches),
+    )
     rng, own = np.random.default_rng(0).spawn(2)
     low, high = np.full(DIMENSION, LOW), np.full(DIMENSION, HIGH)
     start = past_points(own, past_runs(), config, model, low, high, progress=False)

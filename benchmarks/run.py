@@ -72,6 +72,7 @@ BENCHMARKS = {
     "reacher_dqn": ("reacher_dqn_sb3", "reacher_dqn_sbx"),
     "replay": ("replay",),
     "sb3_buffer": ("sb3_buffer", "sb3_callback"),
+    "tables": ("rank_cold", "rank_cold_many", "fit_sources"),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""

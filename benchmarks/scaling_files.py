@@ -79,7 +79,7 @@ def _moments(source: Shards) -> Callable[[], object]:
 def _passes(sources: Mapping[int, Shards]) -> dict[float, Callable[[], object]]:
     """All rows read, through the encoder, to a triangular factor."""
     inputs = input_scale([sources[_ROWS[0]]], memory=Memory())
-    encoder = new_encoder(np.random.default_rng(0), INPUTS, config=bers.ModelConfig())
+    encoder = new_encoder(np.random.default_rng(0), INPUTS, config=bers.ModelConfig.paper())
     return {n: lambda s=s: list(summarise(encoder, [s], inputs=inputs)) for n, s in sources.items()}
 
 
@@ -87,7 +87,7 @@ def _drawing(folder: Path) -> Points:
     """A hundred batches of a source on disk, by its rows."""
     rng = np.random.default_rng(0)
     sources = [shards(folder / f"draw-{g}.parquet", g * GROUP, INPUTS) for g in _GROUPS]
-    size = bers.ModelConfig().batch_size
+    size = bers.ModelConfig.paper().batch_size
     return measured("drawing", {s.n: partial(s.draw, rng, STRETCH, size) for s in sources})
 
 
@@ -114,7 +114,7 @@ def _training() -> Points:
         bers.Demonstrations(x, np.sin(x @ rng.standard_normal(INPUTS)), str(i))
         for i in range(_SOURCES[-1])
     ]
-    config, inputs = bers.ModelConfig(), input_scale(every[:1], memory=Memory())
+    config, inputs = bers.ModelConfig.paper(), input_scale(every[:1], memory=Memory())
     state = new_state(new_encoder(rng, INPUTS, config=config), config=config)
     labels = label_scales(every, config=config, memory=Memory())
     how = {"batches": STRETCH, "inputs": inputs, "config": config, "show": False}

@@ -95,7 +95,7 @@ def _run(folder: Path, trials: int) -> None:
 def _handed(folder: Path, groups: int) -> tuple[Any, list[Any], list[Any]]:
     """What a pass over a source hands to workers, and what comes back."""
     source = shards(folder / f"{groups}.parquet", 8 * groups, INPUTS, group=8)
-    encoder = new_encoder(np.random.default_rng(0), INPUTS, config=bers.ModelConfig())
+    encoder = new_encoder(np.random.default_rng(0), INPUTS, config=bers.ModelConfig.paper())
     inputs = input_scale([source], memory=Memory())
     seen: list[Any] = []
 
@@ -125,7 +125,7 @@ def _ranking(folder: Path) -> float:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((200, INPUTS))
     target = bers.Demonstrations(x, np.sin(x[:, 0]) + x[:, 1] * x[:, 2], "new")
-    config = bers.ModelConfig(batches=CHECK["batches"])
+    config = bers.ModelConfig(hidden=(200, 200), batches=CHECK["batches"])
 
     def once() -> None:
         paths = [folder / f"source-{i}.parquet" for i in range(CHECK["sources"])]

@@ -47,7 +47,8 @@ class ReuseConfig:
         Of all values before they are modelled: "auto", "rank", "log", "paper" (sqrt, then log),
         "none", or one of `bers.transforms`.
     batches
-        Mini-batches of training per iteration (paper: 1 for functions).
+        Mini-batches of training per iteration, on the new task's rows too, which are then judged
+        by an encoder that has seen them (paper: 1). 0: it stays as the past runs left it.
     subset
         Rows per run that refresh its posterior after each iteration. Paper: all (None).
 
@@ -63,7 +64,7 @@ class ReuseConfig:
     elites: int = 16
     pick: Literal["best", "predicted"] = "best"
     transform: str | Transform | None = "auto"
-    batches: int = 1
+    batches: int = 0
     subset: int | None = 256
 
     @classmethod
@@ -78,14 +79,14 @@ class ReuseConfig:
         Returns
         -------
         ReuseConfig
-            With rule "weights", guard "none", one elite, and all rows, unless changed.
+            With rule "weights", guard "none", one elite, one batch, and all rows, unless changed.
 
         Examples
         --------
         >>> ReuseConfig.paper(elites=4).guard
         'none'
         """
-        printed = {"rule": "weights", "guard": "none", "elites": 1, "subset": None}
+        printed = {"rule": "weights", "guard": "none", "elites": 1, "batches": 1, "subset": None}
         return cls(**{**printed, **changes})
 
     def __post_init__(self) -> None:

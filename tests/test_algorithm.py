@@ -187,7 +187,7 @@ def test_a_model_is_fitted_on_the_sources_unless_given():
     seen = after(reuse_of(model=fitted()), Experience(np.zeros((3, D)), np.array([1.0, 2.0, 3.0])))
     assert seen.trust.model.names == ("at -2.0", "at 2.0", "target")
     assert seen.trust.model.rows.tolist() == [200, 200, 3]
-    assert seen.trust.model.batches == fitted().batches + 1
+    assert seen.trust.model.batches == fitted().batches
     assert fitted().names == ("at -2.0", "at 2.0")
 
 
@@ -416,7 +416,7 @@ def test_settings_by_what_a_user_writes_and_the_papers():
     assert ReuseConfig(schedule="paper") == ReuseConfig()
     assert ReuseConfig(elites=np.int64(4)) == ReuseConfig(elites=4)
     assert ReuseConfig.paper() == ReuseConfig(
-        rule="weights", schedule=Power(0.99), guard="none", elites=1, subset=None
+        rule="weights", schedule=Power(0.99), guard="none", elites=1, batches=1, subset=None
     )
     assert ReuseConfig.paper(elites=4, schedule=0.3).elites == 4
     with pytest.raises(ConfigError, match="there is no schedule 'often'"):

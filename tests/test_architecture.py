@@ -18,7 +18,7 @@ STUDIES = ROOT / "studies" / "bers_studies"
 # top to bottom: what stands in one line may import what stands below it, and nothing else
 LAYERS = {
     "bers": [
-        {"cli"},
+        {"cli", "sklearn"},
         {"integrations"},
         {"optimise"},
         {"algorithm", "rules"},

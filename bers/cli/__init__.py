@@ -43,7 +43,9 @@ def fit(
     y: Annotated[str | None, typer.Option(help="Label column.")] = None,
     model: Annotated[Path | None, typer.Option("--model", "-m", help="Save the model.")] = None,
     batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-4,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Of Adam; by default the model's own.")
+    ] = None,
     skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
     held_out: Annotated[float, typer.Option(help="Share of rows kept for the scores.")] = 0.1,
     drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
@@ -53,6 +55,7 @@ def fit(
     """Train one head per source; show how well each explains rows it has not seen."""
     import numpy as np
 
+    from bers.data.given import as_sources
     from bers.model.calibration import source_records
     from bers.model.config import ModelConfig
     from bers.model.model_files import save_model
@@ -62,7 +65,7 @@ def fit(
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip, held_out=held_out)
     if model is not None and (model.is_dir() or not model.absolute().parent.is_dir()):
         raise ConfigError(f"--model {model} must be a file in a folder that exists.")
-    sources = [load_source(path, x, y, drop_nonfinite) for path in source]
+    sources, _ = as_sources([load_source(path, x, y, drop_nonfinite) for path in source])
     rng = np.random.default_rng(seed)
     halves = [one.split(rng, held_out) for one in sources]
     trained = fit_model([kept for kept, _ in halves], config=config, rng=rng, progress=progress)

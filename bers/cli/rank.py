@@ -37,8 +37,13 @@ def rank(
         "robomimic.json"
     ),
     batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-4,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Of Adam; by default the model's own.")
+    ] = None,
     skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
+    transform: Annotated[
+        str, typer.Option(help="Of all labels: none, rank, log, auto or paper.")
+    ] = "none",
     draws: Annotated[int, typer.Option(help="Of the posteriors, for the intervals.")] = 400,
     drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
     backend: Annotated[
@@ -75,6 +80,7 @@ def rank(
             new,
             rule=rule,
             model=config,
+            transform=transform,
             draws=draws,
             workers=workers,
             rng=seed,

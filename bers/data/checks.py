@@ -6,6 +6,7 @@ float64, labels float64; a payload keeps its type to the bit. A setting that is 
 that names it and says what it must be.
 """
 
+import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -90,6 +91,29 @@ def column_names(x_names: Sequence[str], y_name: str, k: int, origin: str = "") 
             raise data_error(f"two columns are named {printable(name)!r}. Rename one.", origin)
         seen.add(name)
     return names
+
+
+def column_places(columns: str | Sequence[str], names: Sequence[str], whose: str) -> list[int]:
+    """Where the columns named are among all names; each may be named once.
+
+    >>> column_places(["c", "a"], ("a", "b", "c"), "alice")
+    [2, 0]
+    """
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    if not wanted:
+        raise DataError(f"{printable(whose)!r}: no column was named. Name one or more.")
+    place = {name: j for j, name in enumerate(names)}
+    for i, name in enumerate(wanted):
+        if name not in place:
+            close = difflib.get_close_matches(str(name), names, 1)
+            hint = f" Did you mean {printable(close[0])!r}?" if close else ""
+            has = printable(", ".join(names), 200)
+            raise DataError(
+                f"{printable(whose)!r} has no column {printable(str(name))!r}; it has: {has}.{hint}"
+            )
+        if name in wanted[:i]:
+            raise DataError(f"column {printable(name)!r} is named twice. Name it once.")
+    return [place[name] for name in wanted]
 
 
 def numbers(values: Any, what: str, names: Sequence[str] = (), origin: str = "") -> np.ndarray:
@@ -199,10 +223,11 @@ def refuse_bad(
     y_name: str,
     origin: str = "",
     first_row: int = 0,
+    way: str = "drop them: drop_nonfinite=True (--drop-nonfinite)",
 ) -> None:
     """Raise for the first column with a value that is not finite, or too large.
 
-    `first_row` is where these rows start in the file they come from.
+    `first_row` is where these rows start in the file they come from, `way` how to be rid of them.
 
     >>> refuse_bad(np.ones((2, 1)), np.ones(2), ("x0",), "y")
     """
@@ -210,12 +235,12 @@ def refuse_bad(
         return
     for name, column in [*zip(x_names, x.T, strict=True), (y_name, y)]:
         bad = ~np.isfinite(column)
-        advice = "Repair the rows, or drop them: drop_nonfinite=True (--drop-nonfinite)."
+        advice = f"Repair the rows, or {way}."
         problem = "not finite (NaN, infinite or missing)"
         if not bad.any():
             bad = ~_usable(column)
             problem = f"beyond ±{LARGEST:g}"
-            advice = "Rescale the column, or drop the rows: drop_nonfinite=True (--drop-nonfinite)."
+            advice = f"Rescale the column, or {way.replace('them', 'the rows')}."
         if bad.any():
             raise data_error(
                 f"column {printable(name)!r}: {bad.sum()} of {len(column)} values are {problem}, "

@@ -17,6 +17,7 @@ import numpy as np
 from bers.data.checks import (
     checked_name,
     column_names,
+    column_places,
     data_error,
     features,
     good_rows,
@@ -27,6 +28,7 @@ from bers.data.checks import (
     warn_dropped,
     whole,
 )
+from bers.data.frames import frame_rows, is_column, is_frame
 from bers.data.sampling import draw_batches, held_out, row_numbers
 from bers.data.transforms import KINDS, Transform, fit_and_apply, undo
 from bers.integrity import array_digest, digest
@@ -42,10 +44,11 @@ class Demonstrations:
 
     Parameters
     ----------
-    x : array of shape (n, k)
-        Features. Kept as float32 or float64; one column may be given as shape (n,).
+    x : array of shape (n, k), or frame
+        Features. Kept as float32 or float64; one column may be given as shape (n,). A frame of
+        pandas, Polars or the like names its columns itself; its index is ignored.
     y : array of shape (n,)
-        Labels, kept as float64, after `transforms`.
+        Labels, kept as float64, after `transforms`. A column of a frame brings its name.
     name : str
         Whose rows these are; any text.
     payload : mapping of str to array, optional
@@ -53,7 +56,7 @@ class Demonstrations:
     transforms : tuple of Transform, optional
         Fitted transforms that were applied to the labels, first to last.
     x_names : tuple of str, optional
-        Names of the features; x0, x1, ... unless given.
+        Names of the features; a frame's own, or x0, x1, ... unless given.
     y_name : str, default "y"
         Name of the label.
     columns_guessed : bool, default False
@@ -339,6 +342,36 @@ class Demonstrations:
             **{**_fields(self), "x": self.x[rows], "y": self.y[rows], "payload": payload}
         )
 
+    def select(self, columns: str | Sequence[str]) -> "Demonstrations":
+        """Some of the features, by name.
+
+        Parameters
+        ----------
+        columns : str or sequence of str
+            Names out of `x_names`.
+
+        Returns
+        -------
+        Demonstrations
+            The same rows with those features, in that order.
+
+        Raises
+        ------
+        DataError
+            If there is no such feature, or one is named twice.
+
+        Examples
+        --------
+        >>> d = Demonstrations([[1, 2, 3]], [4], "a", x_names=("load", "gear", "speed"))
+        >>> d.select(["speed", "load"]).x.tolist()
+        [[3.0, 1.0]]
+        """
+        places = column_places(columns, self.x_names, self.name)
+        x_names = tuple(self.x_names[j] for j in places)
+        return _trusted(
+            **{**_fields(self), "x": np.take(self.x, places, axis=1), "x_names": x_names}
+        )
+
     def transformed(self, *transforms: Transform) -> "Demonstrations":
         """Apply transforms to the labels, and remember them.
 
@@ -437,6 +470,10 @@ def _checked_fields(
     name = checked_name(values["name"], origin=origin)
     y_name = values.get("y_name", "y")
     given = values.get("x_names") or ()
+    if is_frame(values["x"]) or is_column(values["y"]) or is_frame(values["y"]):
+        what = f"'{printable(name)}'"
+        values = {**values, **frame_rows(values["x"], values["y"], given, y_name, what)}
+        given, y_name = values["x_names"], values["y_name"]
     x = features(values["x"], given, y_name, origin)
     x_names = column_names(given, y_name, x.shape[1], origin)
     y = labels(values["y"], y_name, len(x), origin)

@@ -18,6 +18,7 @@ import numpy as np
 
 from bers.data.checks import (
     checked_name,
+    column_places,
     generator,
     good_rows,
     refuse_bad,
@@ -52,6 +53,14 @@ class Reader:
     """Transforms applied to the labels, first to last."""
     drop_nonfinite: bool
     """Whether rows that are not finite are dropped; otherwise they are an error."""
+    columns: tuple[int, ...] | None = None
+    """Features that are handed on, in that order; None: all, as they are."""
+
+    @property
+    def x_names(self) -> tuple[str, ...]:
+        """Names of the features that are handed on."""
+        names = self.tables[0].choice.x_names
+        return names if self.columns is None else tuple(names[j] for j in self.columns)
 
     def then(self, transform: Transform) -> "Reader":
         """The same with one more transform."""
@@ -67,8 +76,11 @@ class Reader:
             if self.drop_nonfinite:
                 good = good_rows(x, y)
                 x, y = x[good], y[good]
-            names = () if y_only else table.choice.x_names
-            refuse_bad(x, y, names, table.choice.y, table.path.name, first_row=row)
+            if self.columns is not None and not y_only:
+                x = np.take(x, self.columns, axis=1)
+            refuse_bad(
+                x, y, () if y_only else self.x_names, table.choice.y, table.path.name, first_row=row
+            )
             yield self._mapped(x, y)
             row += size
 
@@ -198,7 +210,7 @@ class Shards:
     @property
     def x_names(self) -> tuple[str, ...]:
         """Names of the features."""
-        return self.reader.tables[0].choice.x_names
+        return self.reader.x_names
 
     @property
     def x_dtype(self) -> str:
@@ -349,6 +361,38 @@ class Shards:
             )
         return self._take(~out), self._take(out)
 
+    def select(self, columns: str | Sequence[str]) -> "Shards":
+        """Some of the features, by name.
+
+        Parameters
+        ----------
+        columns : str or sequence of str
+            Names out of `x_names`.
+
+        Returns
+        -------
+        Shards
+            The same files; of every row those features, in that order.
+
+        Raises
+        ------
+        DataError
+            If there is no such feature, or one is named twice.
+
+        Examples
+        --------
+        >>> import bers, tempfile
+        >>> d = Demonstrations([[1.0, 2.0]], [3.0], "alice", x_names=("load", "speed"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     bers.save(d, f"{folder}/a.parquet")
+        ...     Shards.open(folder).select(["speed", "load"]).in_memory().x.tolist()
+        [[2.0, 1.0]]
+        """
+        before = self.reader.columns
+        places = column_places(columns, self.x_names, self.name)
+        chosen = tuple(j if before is None else before[j] for j in places)
+        return replace(self, reader=replace(self.reader, columns=chosen))
+
     def transformed(self, *transforms: Transform, show: bool | None = False) -> "Shards":
         """Apply transforms to the labels on the way; rows that `Trim` drops are left out.
 
@@ -454,7 +498,9 @@ def opened(
     """Open files as one source; no row is read, and no size is refused yet."""
     kind = grouped_format(path)
     opens = cast("Callable[..., RowGroups]", kind.open_groups)
-    tables = tuple(opens(each, x, y) for each in files_of(path, kind))
+    files = files_of(path, kind)
+    first = opens(files[0], x, y)
+    tables = (first, *(_opened_like(first, opens, each, x, y) for each in files[1:]))
     _same_columns(tables)
     groups = tuple((i, j) for i, table in enumerate(tables) for j in range(len(table.rows)))
     rows = tuple(count for table in tables for count in table.rows)
@@ -540,6 +586,18 @@ def _pooled_groups(
     while rows[np.unique(picked)].sum() < 4 * size:
         picked = np.append(picked, rng.choice(len(rows), len(picked), p=rows / n))
     return np.unique(picked, return_counts=True)
+
+
+def _opened_like(
+    first: RowGroups, opens: Callable[..., RowGroups], path: Path, x: Any, y: Any
+) -> RowGroups:
+    """Another file of a source: its columns in the order of the first file's, if it has those."""
+    table = opens(path, x, y)
+    one, other = first.choice, table.choice
+    shuffled = one.x_names != other.x_names and set(one.x_names) == set(other.x_names)
+    if not shuffled or table.own or one.y != other.y:
+        return table
+    return opens(path, [column.name for column in one.x], one.y)
 
 
 def _same_columns(tables: Sequence[RowGroups]) -> None:

@@ -2,6 +2,9 @@
 
 `ModelConfig()` is what the library uses; `ModelConfig.paper()` is what the paper printed. Where
 the two differ, the field says why. Values out of range are refused here, by name.
+
+Without `hidden` the encoder is chosen by held-out rows: a network on the columns that matter, one
+on all of them, trees, or a network and trees. With `hidden` it is the network that is described.
 """
 
 from dataclasses import dataclass, fields
@@ -13,6 +16,13 @@ from bers.data.checks import whole
 from bers.deprecated import old_words
 from bers.errors import ConfigError
 
+_UNITS = (64, 64)  # of a network that competes with other encoders
+_OPEN: dict[str, tuple[Any, Any]] = {
+    "activation": ("relu", "silu"),
+    "learning_rate": (1e-4, 3e-3),
+    "patience": (None, 300),
+}
+"""What None stands for: where the network is described, and where the encoder is chosen."""
 _WHOLE = {"latent_dim": 1, "batch_size": 2, "heads_per_batch": 1, "batches": 0}
 
 
@@ -24,12 +34,14 @@ class ModelConfig:
     2
     """
 
-    hidden: tuple[int, ...] = (200, 200)
-    """Units of each hidden layer (paper: 200 and 200; 300 and 200 for the supply chain)."""
+    hidden: tuple[int, ...] | None = None
+    """Units of each hidden layer of the network that is the encoder (paper: 200 and 200; 300 and
+    200 for the supply chain). None: the encoder is chosen by held-out rows."""
     latent_dim: int = 20
     """Learned features d, the constant bias not counted (paper: 20)."""
-    activation: Literal["relu", "tanh"] = "relu"
-    """Of the hidden units (paper: ReLU). The outputs are always tanh."""
+    activation: Literal["relu", "tanh", "silu"] | None = None
+    """Of the hidden units (paper: ReLU). The outputs are always tanh. None: ReLU, or SiLU where the
+    encoder is chosen, which was better on every function tried."""
     skip: bool = False
     """Show the heads the standardised inputs beside the learned features."""
 
@@ -43,21 +55,23 @@ class ModelConfig:
     labels: Literal["standardised", "raw"] = "standardised"
     """Centre and scale each head's prior by its own labels. Paper: raw, labels of order one."""
 
-    learning_rate: float = 1e-4
-    """Of Adam (paper: 1e-4, which also gave the best held-out density on the sources)."""
+    learning_rate: float | None = None
+    """Of Adam. None: 1e-4 (paper), or 3e-3 where held-out rows say when to stop."""
     l2: float = 1e-4
     """Penalty on the encoder's weights, per row of log evidence (paper: 1e-4)."""
     batch_size: int = 64
     """Rows per head in a mini-batch (paper: 64)."""
     batches: int = 4000
-    """Mini-batches of pre-training (paper: 4000)."""
-    heads_per_batch: int = 64
-    """With more heads than this, each stretch of batches trains on a random choice of them."""
+    """Mini-batches of pre-training, at most (paper: 4000)."""
+    heads_per_batch: int = 8
+    """With more heads than this, each batch trains on a random choice of them (paper: all)."""
 
-    held_out: float = 0.1
-    """Share of every source's rows kept for early stopping, if `patience` is set."""
+    held_out: float = 0.2
+    """Share of every source's rows that the encoder does not see: they choose it and say when to
+    stop, and how well heads do on rows that are new to them."""
     patience: int | None = None
-    """Stop after this many batches without a better held-out score; None trains them all."""
+    """Stop after this many batches without a better held-out score. None: 300 where the encoder is
+    chosen; else all batches are run and no rows are held out (paper)."""
 
     @classmethod
     def paper(cls, **changes: object) -> "ModelConfig":
@@ -73,13 +87,22 @@ class ModelConfig:
         >>> ModelConfig.paper().labels
         'raw'
         """
-        printed = {"bias_precision": 1.0, "labels": "raw"}
+        printed = {
+            "hidden": (200, 200),
+            "bias_precision": 1.0,
+            "labels": "raw",
+            "heads_per_batch": 64,
+        }
         return cls(**{**printed, **changes})  # pyright: ignore[reportArgumentType]
 
     def __post_init__(self) -> None:
-        units = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
-        units = tuple(whole(unit, "ModelConfig(hidden=...)") for unit in units)
-        object.__setattr__(self, "hidden", units)
+        if self.hidden is not None:
+            units = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
+            units = tuple(whole(unit, "ModelConfig(hidden=...)") for unit in units)
+            object.__setattr__(self, "hidden", units)
+        for name, (described, chosen) in _OPEN.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, chosen if self.hidden is None else described)
         for name, least in _WHOLE.items():
             value = whole(getattr(self, name), f"ModelConfig({name}=...)", least)
             object.__setattr__(self, name, value)
@@ -94,9 +117,26 @@ class ModelConfig:
         object.__setattr__(self, "noise_prior", prior)
         _require(self, "l2", _number(self.l2) and 0 <= self.l2 < float("inf"), "0 or above")
         _require(self, "held_out", _number(self.held_out) and 0 < self.held_out < 1, "in (0, 1)")
-        _require(self, "activation", self.activation in ("relu", "tanh"), '"relu" or "tanh"')
+        known = self.activation in ("relu", "tanh", "silu")
+        _require(self, "activation", known, '"relu", "tanh" or "silu"')
         _require(self, "labels", self.labels in ("standardised", "raw"), '"standardised" or "raw"')
         _require(self, "skip", isinstance(self.skip, bool), "True or False")
+
+    @property
+    def chosen(self) -> bool:
+        """Whether held-out rows choose the encoder."""
+        return self.hidden is None
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """Of each hidden layer of a network."""
+        return _UNITS if self.hidden is None else self.hidden
+
+    @property
+    def rate(self) -> float:
+        """The learning rate, what None stands for filled in."""
+        assert self.learning_rate is not None
+        return self.learning_rate
 
     @property
     def alpha(self) -> float:

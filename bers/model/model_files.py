@@ -15,10 +15,12 @@ from bers.errors import BersError, FileError
 from bers.integrity import read_sealed, write_sealed
 from bers.model import nig
 from bers.model.config import ModelConfig
-from bers.model.encoder import new_encoder
+from bers.model.encoder import Both, Encoder, network_of, new_encoder
 from bers.model.neural_linear import History, Model
 from bers.model.scaling import InputScale
+from bers.model.skill import Skill
 from bers.model.training import TrainState, new_state
+from bers.model.trees import Trees, blank_trees
 
 _FORMAT = "bers-model-1"
 
@@ -86,6 +88,7 @@ def model_parts(model: Model) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "names": model.names,
         "x_names": model.x_names,
         "batches": model.batches,
+        "encoder": encoder_parts(model.state.encoder),
     }
     return _arrays(model), about
 
@@ -97,6 +100,9 @@ def _arrays(model: Model) -> dict[str, np.ndarray]:
         "rows": model.rows,
         "history.objective": model.history.objective,
         "history.scores": model.history.scores,
+        "skill.r2": model.skill.r2,
+        "skill.coverage": model.skill.coverage,
+        "skill.rows": model.skill.rows,
     }
     for group, head in (("priors", model.priors), ("heads", model.heads)):
         for part in ("mu", "U", "alpha", "beta"):
@@ -114,7 +120,7 @@ def model_of(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:
         for group in ("priors", "heads")
     }
     return Model(
-        state=_state(arrays, config),
+        state=_state(arrays, config, about.get("encoder")),
         inputs=InputScale(arrays["inputs.mean"], arrays["inputs.spread"]),
         config=config,
         names=tuple(about["names"]),
@@ -124,13 +130,45 @@ def model_of(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model:
         rows=arrays["rows"],
         batches=about["batches"],
         history=History(arrays["history.objective"], arrays["history.scores"]),
+        skill=_skill(arrays, len(about["names"])),
     )
 
 
-def _state(arrays: dict[str, np.ndarray], config: ModelConfig) -> TrainState:
+def _skill(arrays: dict[str, np.ndarray], heads: int) -> Skill:
+    if "skill.r2" not in arrays:  # files of before heads were measured on held-out rows
+        return Skill.unknown(heads)
+    return Skill(arrays["skill.r2"], arrays["skill.coverage"], arrays["skill.rows"])
+
+
+def encoder_parts(encoder: Encoder) -> dict[str, Any]:
+    """What tells the shape of an encoder, beside the settings."""
+    network, trees = network_of(encoder), getattr(encoder, "trees", encoder)
+    grown = trees.value.shape if isinstance(trees, Trees) else None
+    return {
+        "network": network is not None,
+        "columns": None if network is None or network.columns is None else list(network.columns),
+        "trees": None if grown is None else [grown[0], grown[2]],
+    }
+
+
+def _blank_encoder(inputs: int, config: ModelConfig, parts: dict[str, Any] | None) -> Encoder:
+    """An encoder of the right shape, to be filled."""
+    parts = parts or {"network": True, "columns": None, "trees": None}
+    trees = None if parts["trees"] is None else blank_trees(*parts["trees"], inputs)
+    if not parts["network"] and trees is not None:
+        return trees
+    columns = parts["columns"]
+    if columns is not None and not all(0 <= column < inputs for column in columns):
+        raise FileError(f"its encoder looks at columns {columns[:5]} of {inputs}.")
+    network = new_encoder(np.random.default_rng(0), inputs, config=config, columns=columns)
+    return network if trees is None else Both(network, trees)
+
+
+def _state(
+    arrays: dict[str, np.ndarray], config: ModelConfig, parts: dict[str, Any] | None
+) -> TrainState:
     """Pour the stored leaves into a state of the shape that the settings call for."""
-    inputs = len(arrays["inputs.mean"])
-    shape = new_state(new_encoder(np.random.default_rng(0), inputs, config=config), config=config)
+    shape = new_state(_blank_encoder(len(arrays["inputs.mean"]), config, parts), config=config)
     wanted, tree = jax.tree.flatten(shape)
     leaves = [jnp.asarray(arrays[f"state.{i:03d}"]) for i in range(len(wanted))]
     for leaf, like in zip(leaves, wanted, strict=True):

@@ -8,24 +8,27 @@ rows under the shared encoder, so a source or a target is added by handing over 
 end with the posteriors of the rows they were given. A model is never changed in place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float64, Int
 from numpy.typing import ArrayLike
 
 from bers.data.checks import numbers, refuse_bad
+from bers.data.given import as_inputs, as_sources
 from bers.data.source import Source
 from bers.errors import ConfigError, DataError
 from bers.model import nig
+from bers.model.choice import choose
 from bers.model.config import ModelConfig
 from bers.model.encoder import new_encoder
 from bers.model.nig import StudentT
 from bers.model.posteriors import features, posteriors
 from bers.model.scaling import InputScale, Memory, Moments, input_scale, label_scales
-from bers.model.training import EarlyStopping, TrainState, new_state, train
+from bers.model.skill import Skill, measured_skill
+from bers.model.training import EarlyStopping, HeldOut, TrainState, new_state, train
 from bers.parallel import Map, map_of
 from bers.text import printable
 
@@ -76,6 +79,8 @@ class Model:
     """Mini-batches trained on so far."""
     history: History = field(default_factory=History)
     """How training went."""
+    skill: Skill = field(default_factory=lambda: Skill.unknown(0))
+    """How well heads do on rows that were held out."""
 
     def features(self, x: ArrayLike) -> Float64[np.ndarray, "n D"]:
         """φ(x): what the heads are linear in, the constant bias last.
@@ -90,7 +95,7 @@ class Model:
         Array
             One row of features for each.
         """
-        x = numbers(x, "x")
+        x = numbers(as_inputs(x, self.x_names), "x")
         if x.ndim != 2 or x.shape[1] != self.state.encoder.inputs:
             raise DataError(
                 f"model.features(x) needs rows of {self.state.encoder.inputs} inputs; "
@@ -215,7 +220,7 @@ def fit(
     """
     config = config or ModelConfig()
     rng = np.random.default_rng(rng)
-    _check_sources(sources)
+    sources = _checked(sources)
     memory = Memory() if memory is None else memory
     inputs = input_scale(sources, memory=memory, show=progress)
     state = new_state(new_encoder(rng, sources[0].dim, config=config), config=config)
@@ -272,7 +277,7 @@ def refine(
     >>> refine(model, [line, line.renamed("target")]).names
     ('line', 'target')
     """
-    _check_sources(sources)
+    sources = _checked(sources, model.x_names)
     if sources[0].dim != model.state.encoder.inputs:
         raise DataError(
             f"the model takes {model.state.encoder.inputs} inputs, the sources have "
@@ -330,26 +335,31 @@ class _How(NamedTuple):
 def _train(rng: np.random.Generator, model: Model, sources: Sequence[Source], how: _How) -> Model:
     config, inputs = model.config, model.inputs
     labels = label_scales(sources, config=config, memory=how.memory, show=how.progress)
-    kept, stopper = list(sources), None
+    known = {"inputs": inputs, "labels": labels, "config": config}
+    skill, scores = model.skill.carried(model.names, sources), np.zeros((0, 2))
     if how.patience is not None:
         halves = [source.split(rng, config.held_out) for source in sources]
         kept, held = [list(side) for side in zip(*halves, strict=True)]
-        stopper = EarlyStopping(rng, kept, held, inputs=inputs, labels=labels, config=config)
-    state, objective = train(
-        rng,
-        model.state,
-        kept,
-        batches=how.batches,
-        inputs=inputs,
-        labels=labels,
-        config=config,
-        check=stopper.check if stopper else None,
-        show=how.progress,
-    )
-    scores = np.zeros((0, 2))
-    if stopper is not None and stopper.best is not None:
-        state = replace(state, encoder=stopper.best)
-        scores = np.array(stopper.scores)
+        if config.chosen:
+            state, objective, scores = choose(rng, kept, held, **known, show=how.progress)
+        else:
+            stopper = EarlyStopping(HeldOut(rng, kept, held, **known), how.patience)
+            state, objective = train(
+                rng,
+                model.state,
+                kept,
+                batches=how.batches,
+                **known,
+                check=stopper.check,
+                show=how.progress,
+            )
+            if stopper.best is not None:
+                state, scores = replace(state, encoder=stopper.best), np.array(stopper.scores)
+        skill = measured_skill(state.encoder, kept, held, **known)
+    else:
+        state, objective = train(
+            rng, model.state, sources, batches=how.batches, **known, show=how.progress
+        )
     after = posteriors(
         state.encoder,
         sources,
@@ -375,16 +385,20 @@ def _train(rng: np.random.Generator, model: Model, sources: Sequence[Source], ho
             np.concatenate([model.history.objective, objective]),
             np.concatenate([model.history.scores, scores]),
         ),
+        skill,
     )
 
 
-def _check_sources(sources: Sequence[Source]) -> None:
-    if not isinstance(sources, Sequence):
+def _checked(sources: Any, columns: tuple[str, ...] = ()) -> list[Source]:
+    """Sources whose columns agree: with one another, or with those of the model."""
+    if not isinstance(sources, Sequence | Mapping):
         raise DataError(f"give a list of sources; got {type(sources).__name__}. Put it in [ ].")
     if not sources:
         raise DataError("give at least one source of demonstrations; got none.")
-    if all(source.n == 0 for source in sources):
+    agreeing, _ = as_sources(sources, x=columns or None)
+    if all(source.n == 0 for source in agreeing):
         raise DataError("all sources are empty. Collect demonstrations first.")
+    return agreeing
 
 
 def _columns(sources: Sequence[Source]) -> tuple[str, ...]:

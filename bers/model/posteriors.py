@@ -125,15 +125,19 @@ def posteriors(
     priors = nig.stack([scale.prior(encoder.features, config=config) for scale in labels])
     with progress_bar("posteriors", sum(source.n for source in sources), show=show) as advance:
         if subset is None:
-            parts = list(summarise(encoder, sources, inputs=inputs, seen=advance, workers=workers))
-            for source, part in zip(sources, parts, strict=True):
-                last = memory.recall(source, ("last", None), dict)
-                last.update(encoder=encoder, summary=part)
+            last = [memory.recall(source, ("last", None), dict) for source in sources]
+            new = [i for i, known in enumerate(last) if known.get("encoder") is not encoder]
+            found = summarise(
+                encoder, [sources[i] for i in new], inputs=inputs, seen=advance, workers=workers
+            )
+            for i, part in zip(new, found, strict=True):
+                last[i].update(encoder=encoder, summary=part)
+            parts = [known["summary"] for known in last]
         else:
             some = summarise_subsets(encoder, sources, inputs=inputs, subset=subset, memory=memory)
             parts = list(some)
             advance(sum(source.n for source in sources))
-    summary = nig.Summary(np.stack([p.R for p in parts]), np.stack([p.n for p in parts]))
+    summary = nig.stack_summaries(parts)
     _warn_of_dead_features(summary)
     return Posteriors(priors, nig.condition(priors, summary), summary.n)
 

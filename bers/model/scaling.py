@@ -71,6 +71,10 @@ class LabelScale:
     loc: float = 0.0
     scale: float = 1.0
 
+    def standardise(self, y: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
+        """Labels as training sees them."""
+        return (y - self.loc) / self.scale
+
     def prior(self, d: int, *, config: ModelConfig) -> nig.NIG:
         """The prior of a head with d features. [Eq. label_prior]"""
         return nig.prior(
@@ -156,11 +160,12 @@ def _moments(
 
 
 class Moments:
-    """Running mean and variance of columns, by the parallel update of Chan, Golub and LeVeque."""
+    """Running mean, variance and range of columns; the update of Chan, Golub and LeVeque."""
 
     def __init__(self, zeros: np.ndarray) -> None:
         self.n = 0
         self.mean = zeros.astype(np.float64)
+        self.low, self.high = np.full_like(self.mean, np.inf), np.full_like(self.mean, -np.inf)
         self._squares = self.mean.copy()
 
     def add(self, rows: np.ndarray) -> None:
@@ -169,12 +174,17 @@ class Moments:
             return
         rows = rows.astype(np.float64, copy=False)
         mean = rows.mean(axis=0)
+        self._widen(rows.min(axis=0), rows.max(axis=0))
         self._join(len(rows), mean, np.square(rows - mean).sum(axis=0))
 
     def join(self, other: "Moments") -> None:
         """Take in all rows that another has taken in."""
         if other.n:
+            self._widen(other.low, other.high)
             self._join(other.n, other.mean, other._squares)
+
+    def _widen(self, low: np.ndarray, high: np.ndarray) -> None:
+        self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
 
     def _join(self, rows: int, mean: np.ndarray, squares: np.ndarray) -> None:
         shift, n = mean - self.mean, self.n + rows

@@ -8,6 +8,7 @@ over mini-batches of every head. Batches are drawn on the host, because rows may
 stretch of them is then one compiled scan, during which the host draws the next.
 """
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -21,8 +22,10 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Bool, Float, Float32
 
 from bers.data.source import Source
+from bers.model import nig
 from bers.model.config import ModelConfig
-from bers.model.encoder import Encoder
+from bers.model.encoder import Encoder, Network, network_of, with_network
+from bers.model.posteriors import features
 from bers.model.scaling import InputScale, LabelScale
 from bers.progress import progress_bar
 
@@ -103,9 +106,8 @@ class TrainState(eqx.Module):
 
 def new_state(encoder: Encoder, *, config: ModelConfig) -> TrainState:
     """An encoder with a fresh optimiser."""
-    return TrainState(
-        encoder, optax.adam(config.learning_rate).init(eqx.filter(encoder, eqx.is_array))
-    )
+    network = eqx.filter(network_of(encoder), eqx.is_array)
+    return TrainState(encoder, optax.adam(config.rate).init(network))
 
 
 def draw_batches(
@@ -117,21 +119,32 @@ def draw_batches(
     labels: Sequence[LabelScale],
     config: ModelConfig,
 ) -> Batches:
-    """`count` mini-batches of every head, or of a random choice of heads if there are many."""
-    heads = range(len(sources))
-    if len(sources) > config.heads_per_batch:
-        heads = rng.choice(len(sources), config.heads_per_batch, replace=False)
-    x, y, used = [], [], []
-    for i in heads:
-        rows, values, mask = sources[i].draw(rng, count, config.batch_size)
-        x.append(np.where(mask[..., None], inputs.standardise(rows), 0))
-        y.append(np.where(mask, (values - labels[i].loc) / labels[i].scale, 0))
-        used.append(mask)
-    return Batches(
-        x=np.stack(x, axis=1).astype(np.float32, copy=False),
-        y=np.stack(y, axis=1).astype(np.float32, copy=False),
-        used=np.stack(used, axis=1),
-    )
+    """`count` mini-batches of every head, or of some of them in turn if there are many."""
+    heads = min(len(sources), config.heads_per_batch)
+    shape = (count, heads, config.batch_size)
+    x = np.zeros((*shape, sources[0].dim), np.float32)
+    y, used = np.zeros(shape, np.float32), np.zeros(shape, bool)
+    for i, (batch, slot) in enumerate(_turns(rng, len(sources), count, heads)):
+        if len(batch):
+            rows, values, mask = sources[i].draw(rng, len(batch), config.batch_size)
+            x[batch, slot] = np.where(mask[..., None], inputs.standardise(rows), 0)
+            y[batch, slot] = np.where(mask, labels[i].standardise(values), 0)
+            used[batch, slot] = mask
+    return Batches(x, y, used)
+
+
+def _turns(
+    rng: np.random.Generator, sources: int, count: int, heads: int
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """In which batches each source takes part, and where: all take part equally often."""
+    if sources == heads:
+        for i in range(sources):
+            yield np.arange(count), np.full(count, i)
+        return
+    rounds = -(-count * heads // sources)
+    order = np.concatenate([rng.permutation(sources) for _ in range(rounds)])[: count * heads]
+    for i in range(sources):
+        yield np.divmod(np.flatnonzero(order == i), heads)
 
 
 def objective(encoder: Encoder, batch: Batches, *, config: ModelConfig) -> Float[Array, ""]:
@@ -153,13 +166,18 @@ def climb(
     state: TrainState, batches: Batches, *, config: ModelConfig
 ) -> tuple[TrainState, Float[Array, " steps"]]:
     """One Adam step per mini-batch, all in one scan; the objective before each step."""
-    adam = optax.adam(config.learning_rate)
+    adam = optax.adam(config.rate)
 
     def step(state: TrainState, batch: Batches) -> tuple[TrainState, Float[Array, ""]]:
-        value, slope = jax.value_and_grad(partial(objective, config=config))(state.encoder, batch)
+        def of_network(network: Network) -> Float[Array, ""]:
+            return objective(with_network(state.encoder, network), batch, config=config)
+
+        network = network_of(state.encoder)
+        value, slope = jax.value_and_grad(of_network)(network)
         downhill = jax.tree.map(jnp.negative, slope)
         move, moments = adam.update(downhill, state.moments)
-        return TrainState(eqx.apply_updates(state.encoder, move), moments), value
+        moved = with_network(state.encoder, eqx.apply_updates(network, move))
+        return TrainState(moved, moments), value
 
     return jax.lax.scan(step, state, batches)
 
@@ -177,6 +195,8 @@ def train(
     show: bool | None = None,
 ) -> tuple[TrainState, Float[np.ndarray, " batches"]]:
     """Train for `batches` mini-batches, or until `check(encoder, batches_done)` says stop."""
+    if network_of(state.encoder) is None:
+        return state, np.zeros(0, np.float32)  # trees are grown once
     draw = partial(draw_batches, rng, sources, inputs=inputs, labels=labels, config=config)
     stretches = _stretches(draw, batches, _per_draw(sources, config))
     values: list[np.ndarray] = []
@@ -195,13 +215,9 @@ def train(
 
 
 def _per_draw(sources: Sequence[Source], config: ModelConfig) -> int:
-    """How many batches to draw at once: many, because disks like that, but not too large.
-
-    A choice of heads holds for one draw, so with many heads a draw must not last long.
-    """
-    if len(sources) > config.heads_per_batch:
-        return _STRETCH
-    numbers = len(sources) * config.batch_size * (sources[0].dim + 1)
+    """How many batches to draw at once: many, because disks like that, but not too large."""
+    heads = min(len(sources), config.heads_per_batch)
+    numbers = heads * config.batch_size * (sources[0].dim + 1)
     fitting = _DRAWN_BYTES // (8 * numbers) // _STRETCH * _STRETCH
     return min(max(fitting, _STRETCH), _DRAWN)
 
@@ -215,10 +231,11 @@ def _stretches(draw: Callable[[int], Batches], batches: int, per_draw: int) -> I
 
 
 _SEEN, _HELD = 512, 256  # rows per head behind one score
+_SCORED = 16  # heads behind it, at most
 
 
-class EarlyStopping:
-    """Watches the held-out score; `check` says when to stop, `best` is what to keep.
+class HeldOut:
+    """Rows of some sources, and held-out ones of the same: how well an encoder does on those.
 
     The score is the log predictive density per held-out row, given other rows of the same source:
 
@@ -235,21 +252,76 @@ class EarlyStopping:
         labels: Sequence[LabelScale],
         config: ModelConfig,
     ) -> None:
-        draw = partial(draw_batches, rng, count=1, inputs=inputs, labels=labels)
-        self._seen = draw(sources=kept, config=_sized(config, _SEEN))
-        self._held = draw(sources=held, config=_sized(config, _HELD))
-        self._config = _sized(config, config.batch_size)
-        self._patience = config.patience or np.inf
-        self._best_score, self._best_at = -np.inf, 0
+        some = range(len(kept))
+        if len(kept) > _SCORED:
+            some = rng.choice(len(kept), _SCORED, replace=False)
+        draw = partial(draw_batches, rng, count=1, inputs=inputs, labels=[labels[i] for i in some])
+        self._seen = draw(sources=[kept[i] for i in some], config=_sized(config, _SEEN))
+        self._held = draw(sources=[held[i] for i in some], config=_sized(config, _HELD))
+        self._config = config
+        self.rows = int(self._held.used.sum())
+        """That are held out and scored."""
+
+    def __call__(self, encoder: Encoder) -> float:
+        """[Eq. held_out], over all heads."""
+        prior = LabelScale().prior(encoder.features, config=self._config)
+        parts = [self._summaries(encoder, batch) for batch in (self._seen, self._held)]
+        seen = nig.stack_summaries(parts[0])
+        both = nig.stack_summaries([nig.merge(*pair) for pair in zip(*parts, strict=True)])
+        priors = nig.stack([prior] * len(seen.n))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a comparison, of which no head is kept
+            values = [nig.log_evidence(priors, nig.condition(priors, s)) for s in (both, seen)]
+        return float(np.sum(values[0] - values[1]) / self.rows) if self.rows else float("nan")
+
+    def explained(self, encoder: Encoder) -> float:
+        """Share of the held-out labels that heads foresee, given the others, mean over the heads.
+
+        An encoder that has learned its rows by heart is too sure of itself. That can be mended
+        afterwards, a poor fit cannot: so encoders of different kinds are compared by this.
+        """
+        prior = LabelScale().prior(encoder.features, config=self._config)
+        seen, held = (self._rows(encoder, batch) for batch in (self._seen, self._held))
+        shares = []
+        for (Phi, y), (Phi_held, y_held) in zip(seen, held, strict=True):
+            variance = np.var(y_held) if len(y_held) > 1 else 0.0
+            if variance > 0:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    head = nig.condition(prior, nig.summarise(Phi, y))
+                shares.append(1 - np.mean((y_held - Phi_held @ head.mu) ** 2) / variance)
+        return float(np.mean(np.maximum(shares, -1.0))) if shares else -np.inf
+
+    def _summaries(self, encoder: Encoder, batch: Batches) -> list[nig.Summary]:
+        """Of the rows of each head."""
+        return [nig.summarise(*pair) for pair in self._rows(encoder, batch)]
+
+    def _rows(self, encoder: Encoder, batch: Batches) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Features and labels of each head."""
+        x, y, used = batch.x[0], batch.y[0], batch.used[0]
+        Phi = features(encoder, np.asarray(x)[used])
+        ends = np.cumsum(used.sum(axis=1))[:-1]
+        labels = np.asarray(y)[used].astype(np.float64)
+        return list(zip(np.split(Phi, ends), np.split(labels, ends), strict=True))
+
+
+class EarlyStopping:
+    """Watches the held-out score; `check` says when to stop, `best` is what to keep."""
+
+    def __init__(self, score: HeldOut, patience: int | None) -> None:
+        self._score = score
+        self._patience = patience or np.inf
+        self._best_at = 0
+        self.best_score = -np.inf
         self.best: Encoder | None = None
         self.scores: list[tuple[int, float]] = []
 
     def check(self, encoder: Encoder, done: int) -> bool:
         """Score the encoder after `done` batches; True when patience has run out."""
-        score = float(_score(encoder, self._seen, self._held, config=self._config))
+        score = self._score(encoder)
         self.scores.append((done, score))
-        if score > self._best_score:
-            self._best_score, self._best_at, self.best = score, done, encoder
+        if score > self.best_score:
+            self.best_score, self._best_at, self.best = score, done, encoder
         return done - self._best_at >= self._patience
 
 
@@ -258,12 +330,3 @@ def _sized(config: ModelConfig, rows: int) -> ModelConfig:
     return ModelConfig(
         **{**config.to_dict(), "batch_size": rows, "heads_per_batch": 2**31, "l2": 0.0}
     )
-
-
-@partial(jax.jit, static_argnames="config")
-def _score(encoder: Encoder, seen: Batches, held: Batches, *, config: ModelConfig) -> jax.Array:
-    """[Eq. held_out], over all heads."""
-    first = jax.tree.map(lambda a: a[0], seen)
-    both = jax.tree.map(lambda a, b: jax.numpy.concatenate([a[0], b[0]], axis=1), seen, held)
-    total = objective(encoder, both, config=config) * both.used.sum()
-    return (total - objective(encoder, first, config=config) * first.used.sum()) / held.used.sum()

@@ -462,6 +462,8 @@ def past_points(
         rule=config.rule,
         model=model,
         batches=config.batches,
+        frozen=config.batches == 0,
+        robust=False,
         subset=config.subset,
         transform=transform_named(config.transform),
         predicts=config.pick == "predicted",

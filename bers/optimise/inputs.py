@@ -1,20 +1,22 @@
 """What scipy's users write, as records: bounds, past runs, transforms, streams.
 
-Enter: pairs (low, high) or scipy's Bounds; past runs as arrays (X, y), demonstrations, files or
-earlier results, in a list or a mapping by name. Leave: arrays low and high; `Demonstrations` in the
-user's own units. What cannot be used is refused by name.
+Enter: pairs (low, high) or scipy's Bounds; past runs as arrays (X, y), demonstrations, frames,
+files or earlier results, in a list or a mapping by name. Leave: arrays low and high;
+`Demonstrations` in the user's own units. Bounds have no names, so past runs whose columns are named
+need only agree with one another. What cannot be used is refused by name.
 """
 
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from jaxtyping import Float64
 
 from bers.data.checks import usable
 from bers.data.demonstrations import Demonstrations
+from bers.data.frames import is_frame
 from bers.data.source import Source
 from bers.data.transforms import undo
 from bers.errors import ConfigError, DataError, DataWarning
@@ -66,6 +68,8 @@ def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrat
                 f"'{printable(source.name)}' has {source.dim} inputs, bounds have {len(low)}. "
                 "Give the same variables in the same order."
             )
+    sources = _in_one_order(sources)
+    for source in sources:
         if source.n == 0:
             continue
         outside = int(np.sum(np.any((source.x < low) | (source.x > high), axis=1)))
@@ -81,21 +85,41 @@ def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrat
 
 def _source(one: Any, key: str | int, D: int) -> Demonstrations:
     name = key if isinstance(key, str) else f"run {key}"
-    if isinstance(one, str | os.PathLike):
-        from bers.data.storage import load  # the readers of files, which few runs need
+    pair = isinstance(one, tuple | list) and len(one) == 2
+    if is_frame(one) or (pair and is_frame(one[0])):
+        from bers.data.given import as_source
 
-        found = load(one)
+        return _in_own_units(as_source(_as_tuple(one), name=name, drop_nonfinite=True), name)
+    first = one[0] if isinstance(one, tuple | list) and one else one
+    if isinstance(first, str | os.PathLike):
+        from bers.data.given import as_source  # the readers of files, which few runs need
+
+        found = as_source(one)
         return _in_own_units(found, name if isinstance(key, str) else found.name)
     if isinstance(one, Demonstrations | Source):
         return _in_own_units(one, name if isinstance(key, str) else one.name)
     if isinstance(one, Mapping):  # an OptimizeResult is one
         return _of_result(one, name, D)
-    if isinstance(one, tuple | list) and len(one) == 2:
+    if pair:
         return _finite(one[0], one[1], name, D)
     raise DataError(
         f"'{printable(name)}' must be (X, y), demonstrations, a file or an earlier result; "
-        f"got {type(one).__name__}."
+        f"got {type(one).__name__}. Give one of these, or a frame with the values in a column."
     )
+
+
+def _as_tuple(one: Any) -> Any:
+    """A pair in a list is a pair."""
+    return tuple(one) if isinstance(one, list) else one
+
+
+def _in_one_order(sources: list[Demonstrations]) -> list[Demonstrations]:
+    """Columns as the first run has them that names them."""
+    if len({source.x_names for source in sources}) < 2:
+        return sources
+    from bers.data.given import as_sources as agreeing
+
+    return cast("list[Demonstrations]", agreeing(sources)[0])
 
 
 def _of_result(result: Mapping[str, Any], name: str, D: int) -> Demonstrations:
@@ -115,7 +139,8 @@ def _in_own_units(source: Any, name: str) -> Demonstrations:
     blocks = list(source.blocks())
     x = np.concatenate([np.zeros((0, source.dim)), *(block for block, _ in blocks)])
     y = np.concatenate([np.zeros(0), *(y for _, y in blocks)])
-    return Demonstrations(x, undo(getattr(source, "transforms", ()), y), name)
+    y = undo(getattr(source, "transforms", ()), y)
+    return Demonstrations(x, y, name, x_names=getattr(source, "x_names", ()))
 
 
 def _finite(x: Any, y: Any, name: str, D: int) -> Demonstrations:

@@ -146,7 +146,8 @@ def minimize_many(
         )
     low, high = box(bounds)
     whole(maxiter, "maxiter", 0)
-    model = model or ModelConfig(batches=100)  # there is little to train on before the start
+    # tasks teach the encoder as they go: there is little to choose it by before the start
+    model = model or ModelConfig(hidden=(200, 200), batches=100)
     reuse = reuse or _REUSE
     if reuse.pick != "best":
         raise ConfigError('minimize_many hands over what is "best" so far. Leave pick= out.')
@@ -177,7 +178,7 @@ def minimize_many(
         past_runs,
         rule=reuse.rule,
         config=model,
-        batches=reuse.batches,
+        batches=max(reuse.batches, 1),
         subset=reuse.subset,
         rng=streams[0],
     )

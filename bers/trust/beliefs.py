@@ -6,8 +6,9 @@ function over the target's rows is a vector of d numbers, since the rows' triang
 weights into values. [Eq. function_space]
 """
 
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -22,7 +23,8 @@ from bers.model.posteriors import summary_of
 from bers.model.scaling import Memory
 from bers.parallel import Map
 
-_SAMPLE = 256  # rows of the target that rules may look at one by one
+_FEW = 8
+_SAMPLE = 512  # rows of the target that rules may look at one by one
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,13 @@ class Beliefs:
     summary: nig.Summary
     """Of the target's rows under the same encoder."""
     look: Callable[[], tuple[Float64[np.ndarray, "m d"], Float64[np.ndarray, " m"]]]
-    """Features and labels of at most 256 of the target's rows, the same ones at every call."""
+    """Features and labels of at most 512 of the target's rows, the same ones at every call."""
+    prior: nig.NIG
+    """Of the target's head, before its rows."""
+    skill: Float64[np.ndarray, " N"]
+    """Share of its own held-out labels that each head explains; not a number if not measured."""
+    counts: Float64[np.ndarray, " m"] | None = None
+    """How often each row of the sample counts, one on average; None: once."""
 
     @property
     def N(self) -> int:
@@ -78,6 +86,28 @@ class Beliefs:
     def sample(self) -> tuple[Float64[np.ndarray, "m d"], Float64[np.ndarray, " m"]]:
         """What `look` finds, for rules that compare the target's rows one by one."""
         return self.look()
+
+    def resampled(self, rng: np.random.Generator) -> "Beliefs":
+        """As if other rows of the target had been seen: rows count more or less, at random.
+
+        The Bayesian bootstrap of Rubin (1981). Where there are more rows than the sample holds,
+        each of them stands for several. [Eq. resampled]
+        """
+        Phi, y = self.sample
+        few = self.n / (self.n + _FEW)  # a handful of rows does not show how rows differ
+        counts = rng.gamma(few * max(self.n / len(y), 1.0), size=len(y))
+        counts *= len(y) / counts.sum()
+        rows = np.concatenate([Phi, y[:, None]], 1) * np.sqrt(counts * self.n / len(y))[:, None]
+        padded = np.concatenate(
+            [rows, np.zeros((max(rows.shape[1] - len(rows), 0), rows.shape[1]))]
+        )
+        summary = nig.Summary(np.asarray(np.linalg.qr(padded, mode="r")), self.summary.n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # digits were promised, or not, for the rows as seen
+            target = nig.condition(self.prior, summary)
+        other = replace(self, target=target, summary=summary, counts=counts)
+        other.__dict__["sample"] = self.sample
+        return other
 
     @cached_property
     def raw(self) -> Float64[np.ndarray, "d d"]:
@@ -204,6 +234,8 @@ def beliefs(
     return Beliefs(
         sources=model.heads[others],
         target=model.heads[own],
+        prior=model.priors[own],
+        skill=model.skill.r2[others],
         rows=model.rows[others],
         summary=summary,
         look=partial(_some_rows, model, target),

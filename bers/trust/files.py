@@ -16,11 +16,12 @@ from bers.errors import ConfigError, FileError
 from bers.integrity import read_sealed, write_sealed
 from bers.model.config import ModelConfig
 from bers.model.model_files import model_of, model_parts
+from bers.model.neural_linear import Model
 from bers.trust.rules import rule_named
 
 _FORMAT = "bers-trust-1"
 _STREAMS = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
-_MODEL, _TRUST = "model.", "trust."
+_MODEL, _JUDGE, _TRUST = "model.", "judge.", "trust."
 
 
 def save_trust(trust: Any, path: str | os.PathLike[str]) -> None:
@@ -66,30 +67,44 @@ def trust_parts(trust: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "transform": None if settings.transform is None else settings.transform.to_dict(),
         "keep": settings.keep,
         "remember": settings.remember,
-        "joint": settings.joint,
+        "frozen": settings.frozen,
+        "robust": settings.robust,
         "modelled": settings.modelled,
     }
     own = {
         "a": trust.weights,
         "x": trust.x,
         "y": trust.y,
+        "outliers": np.array(trust.outliers, np.int64),
         "pulls": trust.past.pulls,
         "gains": trust.past.gains,
         "last": trust.past.a,
     }
     arrays = {_TRUST + name: array for name, array in own.items()}
-    if trust.model is not None:
-        parts, about["model"] = model_parts(trust.model)
-        arrays |= {_MODEL + name: array for name, array in parts.items()}
+    judge = None if trust._judge is trust.model else trust._judge
+    for prefix, model in ((_MODEL, trust.model), (_JUDGE, judge)):
+        if model is not None:
+            parts, about[prefix.strip(".")] = model_parts(model)
+            arrays |= {prefix + name: array for name, array in parts.items()}
     return arrays, plain(about)
+
+
+def judge_of(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model | None:
+    """The model that judges, where it is not the one that predicts."""
+    return _model_at(_JUDGE, arrays, about)
+
+
+def _model_at(prefix: str, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> Model | None:
+    name = prefix.strip(".")
+    if name not in about:
+        return None
+    inner = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    return model_of(inner, about[name])
 
 
 def trust_settings(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict[str, Any]:
     """What `trust_parts` took apart, as arguments of a `Trust`; nothing is trained anew."""
-    model = None
-    if "model" in about:
-        inner = {k.removeprefix(_MODEL): v for k, v in arrays.items() if k.startswith(_MODEL)}
-        model = model_of(inner, about["model"])
+    model = _model_at(_MODEL, arrays, about)
     config = None if about["config"] is None else ModelConfig(**about["config"])
     keep, transform = about["keep"], about["transform"]
     return {
@@ -101,7 +116,8 @@ def trust_settings(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict
         "keep": None if keep is None else (float(keep[0]), float(keep[1])),
         "remember": about["remember"],
         "predicts": about["modelled"],
-        "joint": True,
+        "frozen": about["frozen"],
+        "robust": about["robust"],
         "progress": False,
     }
 

@@ -4,8 +4,9 @@ Enters: `Beliefs`. Leaves: weights whose sum is at most one; the rest is "nobody
 
 Each hypothesis says that the target's labels are one function plus noise: exactly, or up to an
 offset, or up to an offset and a positive scale. The function is that of one source, or of the best
-mixture of all (the quadratic program in the metric that fits), or a constant: nobody. All have
-Bayes factors in closed form, and the weights are averages over the hypotheses. So labels in the
+mixture of all (the quadratic program in the metric that fits), or a constant: nobody. Or each row
+follows one of the sources, nobody knows which (rows.py). The weights are averages over the
+hypotheses, by their Bayes factors. So labels in the
 same units are used as such, and where units differ, offset and scale drop out by themselves.
 """
 
@@ -18,12 +19,16 @@ from scipy.special import stdtr
 from bers.model.nig import Numbers
 from bers.trust.beliefs import Beliefs
 from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights, program, solved
+from bers.trust.rows import rows_of_several
 
 _ROW_COUNTS = 1 / 3  # rows of one run are alike and heads are not exact: three count as one
 _MIXTURE_PRICE = 0.2  # a mixture must leave at most e⁻⁰·² of the squared error of one source
 _NOBODY = 0.75  # chance, before any target data, that no source is like the target
 _STANDARD_ERRORS = 3.0  # that a source's covariance with the labels must exceed to count
 _CAPACITY = 500.0  # numbers that training fits to random labels; measured: up to 330
+_SKILLED = 0.5  # of its own held-out labels that a head explains: from there it is fully heard
+_MANY, _NOTHING = 1000, 0.05  # rows of a source, and a skill, by which its labels are noise
+_ENOUGH_ROWS = 10  # of the target, before rows are shared out among sources
 _KINDS: tuple[Metric, ...] = ("function", "centred", "affine")
 """Exactly; up to an offset; up to an offset and a scale."""
 
@@ -38,29 +43,37 @@ class Odds:
     """That it is like a mixture, in each sense of alike."""
     mixture: Float64[np.ndarray, "*batch kinds N"]
     """The mixtures' weights."""
+    apiece: Float64[Numbers, "*batch"]
+    """That every row follows one source, not all the same."""
+    shares: Float64[np.ndarray, "*batch N"]
+    """Of the rows, that follow each source."""
 
     @property
     def a(self) -> Float64[np.ndarray, "*batch N"]:
         """The weights: averaged over the hypotheses."""
-        return self.single + np.einsum("...k,...kn->...n", self.mixed, self.mixture)
+        mixed = np.einsum("...k,...kn->...n", self.mixed, self.mixture)
+        return self.single + mixed + np.asarray(self.apiece)[..., None] * self.shares
 
 
 def odds(known: Beliefs) -> Odds:
     """Of the posterior means."""
-    return _odds(known, {kind: program(known, kind) for kind in _KINDS})
+    return _odds(known, {kind: program(known, kind) for kind in _KINDS}, known.sources.mu)
 
 
 def drawn_odds(rng: np.random.Generator, known: Beliefs, draws: int) -> Odds:
     """One for each draw of all w from their posteriors."""
     w = drawn_weights(rng, known, draws)
-    return _odds(known, {kind: drawn_programs(known, kind, *w) for kind in _KINDS})
+    return _odds(known, {kind: drawn_programs(known, kind, *w) for kind in _KINDS}, w[0])
 
 
-def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
+def _odds(
+    known: Beliefs, problems: dict[Metric, Program], w: Float64[np.ndarray, "*batch N d"]
+) -> Odds:
     one, many, mixtures = [], [], []
     along, doubt = _covariances(known)
     price = 0.5 * _MIXTURE_PRICE * _ROW_COUNTS * max(known.n - 1, 0)
     surely = _trust(along, doubt)
+    heard = _heard(known)
     for kind, problem in problems.items():
         mixture = solved(problem, kind)
         f = np.einsum("...n,...nk->...k", mixture, problem.M)
@@ -68,16 +81,53 @@ def _odds(known: Beliefs, problems: dict[Metric, Program]) -> Odds:
         trust = _trust(mixture @ along, _sum_of_squares(mixture, doubt))
         both = _log_bayes(known, kind, f, mixture, trust, members) - price
         single = _log_bayes(known, kind, problem.M, None, surely, np.array(1))
-        one.append(np.where(known.known, single, -np.inf))
+        one.append(np.where(known.known, np.where(single < 0, heard * single, single), -np.inf))
         many.append(np.where(members > 1, both, -np.inf))
         mixtures.append(mixture)
     share = np.log(1 - _NOBODY) - np.log(len(_KINDS) * max(int(np.sum(known.known)), 1))
     single = np.logaddexp.reduce(one, axis=0) + share
     mixed = np.stack(many, axis=-1) + share
+    split, shares = _one_source_a_row(known, w, price)
     nobody = np.full((*mixed.shape[:-1], 1), np.log(_NOBODY))
-    every = np.concatenate([single, mixed, nobody], -1)
+    every = np.concatenate([single, mixed, split[..., None] + share, nobody], -1)
     total = np.logaddexp.reduce(every, axis=-1, keepdims=True)
-    return Odds(np.exp(single - total), np.exp(mixed - total), np.stack(mixtures, axis=-2))
+    return Odds(
+        np.exp(single - total),
+        np.exp(mixed - total),
+        np.stack(mixtures, axis=-2),
+        np.exp(split + share - total[..., 0]),
+        shares,
+    )
+
+
+def _heard(known: Beliefs) -> Float64[np.ndarray, " N"]:
+    """How much it says against a source that its head does not fit the target, from 0 to 1.
+
+    A head that fails on held-out rows of its own source would not fit a target that is the same
+    either; one whose skill was not measured is taken at its word. With very many rows and no skill
+    at all there is nothing to be like: such a source is noise.
+    """
+    able = np.where(np.isnan(known.skill), 1.0, np.clip(known.skill / _SKILLED, 0.0, 1.0))
+    return np.where((known.rows >= _MANY) & (known.skill < _NOTHING), 1.0, able)
+
+
+def _one_source_a_row(
+    known: Beliefs, w: Float64[np.ndarray, "*batch N d"], price: float
+) -> tuple[Numbers, Float64[np.ndarray, "*batch N"]]:
+    """Log Bayes factor and shares of the hypothesis that each row follows one source. [Eq. rows]"""
+    batch = w.shape[:-2]
+    if not known.label_variance > 0 or np.sum(known.known) < 2 or known.n < _ENOUGH_ROWS:
+        return np.full(batch, -np.inf), np.zeros((*batch, known.N))
+    Phi, y = known.sample
+    counts = np.ones(len(y)) if known.counts is None else known.counts
+    each = w.reshape(-1, *w.shape[-2:])
+    found = [rows_of_several(y, Phi @ one.T, counts, known.known) for one in each]
+    gain = np.array([one.gain for one in found]) * known.n * _ROW_COUNTS
+    members = np.array([one.members for one in found])
+    log_bayes = gain - 0.5 * (2 * members - 1) * np.log1p(known.n) - price
+    log_bayes = np.where(members > 1, log_bayes, -np.inf)
+    shares = np.array([one.shares for one in found])
+    return log_bayes.reshape(batch), shares.reshape(*batch, known.N)
 
 
 def _log_bayes(
@@ -109,12 +159,15 @@ def _covariances(known: Beliefs) -> tuple[np.ndarray, np.ndarray]:
     """Of each source's function with the target's labels, and what may be chance of its square.
 
     What a head makes of noise goes with them by chance, but never by more than a few of its own
-    standard errors. These are too small, since the encoder was fitted to the same rows: where a
-    head explains R² of n labels, up to nR² numbers may have been fitted, not d.
+    standard errors. These are too small, since the encoder was fitted to the same rows: by as
+    much as the error on held-out rows exceeds that on its own. Where that was not measured, a head
+    that explains R² of n labels may have fitted nR² numbers, not d.
     """
     mean = known.sources.mu @ (known.centred.T @ known.label)
     fitted = np.minimum(known.rows * known.explained, _CAPACITY)
-    error = known.covariance_error * np.maximum(fitted / known.sources.d, 1.0)
+    worse = np.maximum(fitted / known.sources.d, 1.0)
+    measured = np.maximum((1 - known.skill) / (1 - np.minimum(known.explained, 1 - 1e-6)), 1.0)
+    error = known.covariance_error * np.where(np.isnan(known.skill), worse, measured)
     return mean, _STANDARD_ERRORS**2 * error
 
 

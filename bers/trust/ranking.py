@@ -20,9 +20,15 @@ from bers.trust.beliefs import Beliefs
 from bers.trust.render import as_html, as_json, as_text, figure
 from bers.trust.rules import Rule, log_predictive, undetermined_note
 
-_FAR = 2.0  # times a source's own spread, from which its head only guesses
-_LITTLE = 0.3  # of the target's variance explained: below it, weights rest on little
+_POOR = 0.3  # of labels explained: below it, weights rest on little
 _FEW = 10  # rows of the target
+_ALIKE = 0.98  # correlation of two functions over the target's rows, from which they are one
+_MARGIN = 0.05  # of its range that a source is trusted beyond
+_OUTSIDE = 0.25  # of the target's rows outside a source's range, from which its head guesses
+_UNITS = 100.0  # times the spread of the others, from which a column seems to be in other units
+_HELD = 20  # rows that were held out, for a share of them to say something
+_SURE, _SURE_OF_NOBODY = 0.6, 0.9  # mean weight over the draws, from which the answer is decided
+_RISING = 0.05  # nats a row that training still gained in its last quarter
 
 nan = float("nan")
 
@@ -43,13 +49,16 @@ class RankedSource:
     distance: float = nan
     """Share of the target's spread that its function misses, offset and scale set best."""
     error: float = nan
-    """Root mean square error of its head on the target's rows, none of which it has seen."""
+    """Root mean square error of its head on the target's rows, none of which it has seen, with the
+    offset between the two removed."""
     evidence: float = nan
     """Log density of a target row under its posterior, offset and scale included."""
     extrapolation: float = nan
-    """How far the target's rows lie out, in units of its own spread; 1 is at home."""
+    """Share of the target's rows that lie outside the range of its own in some column."""
+    skill: float = nan
+    """Share of its own held-out labels that its head explains; none where none were held out."""
     explained: float = nan
-    """Share of its own labels' variance that its head explains."""
+    """Share of its own labels' variance that its head explains, on rows it was fitted to."""
     rows: int = 0
     value: float = nan
     """Mean return of its episodes, or the mean of its labels: its skill, not its goal."""
@@ -89,8 +98,12 @@ class Ranking:
     """Upper end."""
     nobody_prob_best: float = nan
     """Chance that "nobody" deserves the largest weight."""
+    undecided: bool = False
+    """Whether the rows do not settle who, if anybody, is to be trusted."""
+    outliers: tuple[int, ...] = ()
+    """Rows of the target, counted from 0, that were left out because their labels lie far off."""
     explained: float = nan
-    """Share of the target's variance that its own head explains."""
+    """Share of the target's variance that its own head explains, every row left out in turn."""
     mixture_explained: float = nan
     """Share that the weighted sources explain, offset and scale set best."""
     warnings: tuple[str, ...] = ()
@@ -119,6 +132,22 @@ class Ranking:
         top = int(np.argmax(self.weights))
         return self.names[top] if self.weights[top] >= self.nobody else None
 
+    @property
+    def verdict(self) -> str:
+        """The answer in a word or two: a name, several, "nobody" or "undecided".
+
+        >>> Ranking((RankedSource("alice", 0.9),), "new", 50).verdict
+        'alice'
+        """
+        if self.undecided:
+            return "undecided"
+        if self.nobody > self.weights.sum():
+            return "nobody"
+        least = min(0.1, self.weights.max() / 2)
+        some = [i for i in np.argsort(-self.weights, kind="stable") if self.weights[i] >= least]
+        more = [f"{len(some) - 3} more"] if len(some) > 4 else []
+        return " and ".join([*(self.names[i] for i in (some[:3] if more else some)), *more])
+
     def to_dict(self) -> dict[str, object]:
         """Everything but the model, as plain values."""
         rest = {k: v for k, v in self.__dict__.items() if k not in ("model", "sources")}
@@ -126,7 +155,7 @@ class Ranking:
             {**asdict(one), "name": name}
             for one, name in zip(self.sources, self.names, strict=True)
         ]
-        return {**rest, "nobody": self.nobody, "sources": lines}
+        return {**rest, "nobody": self.nobody, "verdict": self.verdict, "sources": lines}
 
     def to_json(self) -> str:
         """As JSON: weights by name, nobody, intervals, warnings, and every line in full."""
@@ -166,11 +195,16 @@ def ranking_of(
     memory: Memory,
     draws: int = 400,
     level: float = 0.9,
+    outliers: tuple[int, ...] = (),
+    left_out: Sequence[int] = (),
 ) -> Ranking:
     """A ranking by weights, and by the beliefs that they follow from."""
-    low, high, top = _intervals(rng, known, rule, draws, level)
+    drawn = _drawn(rng, known, rule, draws)
+    low, high, top = _intervals(drawn, level, known.N)
+    lines = _lines(model, known, sources, target, a, low, high, top, memory)
+    blind = any(line.extrapolation > _OUTSIDE for line in lines)
     ranking = Ranking(
-        _lines(model, known, sources, target, a, low, high, top, memory),
+        lines,
         target=target.name,
         target_rows=target.n,
         rule=rule.name,
@@ -178,31 +212,73 @@ def ranking_of(
         nobody_low=low[-1],
         nobody_high=high[-1],
         nobody_prob_best=top[-1],
+        undecided=drawn is not None and not _decided(drawn.mean(0), _groups(known), blind),
+        outliers=outliers,
         explained=_explained(known),
         mixture_explained=_mixture_explained(known, a),
         model=model,
     )
-    return replace(ranking, warnings=tuple(_notes(ranking, model, sources, target, memory)))
+    notes = _notes(ranking, model, known, sources, target, memory, left_out)
+    return replace(ranking, warnings=tuple(notes))
 
 
 def undetermined(sources: Sequence[Source], target: Source, rule: Rule, level: float) -> Ranking:
     """Where there are no rows to compare: equal weights, and a note that says so."""
     lines = [RankedSource(s.name, 1 / len(sources), rows=s.n) for s in sources]
     note = undetermined_note(target.n)
-    return Ranking(tuple(lines), target.name, target.n, rule.name, level, warnings=(note,))
+    return Ranking(
+        tuple(lines), target.name, target.n, rule.name, level, undecided=True, warnings=(note,)
+    )
+
+
+def _drawn(
+    rng: np.random.Generator, known: Beliefs, rule: Rule, draws: int
+) -> Float64[np.ndarray, "draws N1"] | None:
+    """Weights, and nobody's last, had other rows been seen and other functions been true."""
+    if rule.draw is None:
+        return None
+    a = np.concatenate([rule.draw(rng, known.resampled(rng), 1) for _ in range(draws)])
+    return np.concatenate([a, np.maximum(0.0, 1 - a.sum(-1, keepdims=True))], axis=1)
 
 
 def _intervals(
-    rng: np.random.Generator, known: Beliefs, rule: Rule, draws: int, level: float
+    drawn: np.ndarray | None, level: float, N: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Ends of the interval and chance of being best, for each source and for nobody, last."""
-    if rule.draw is None:
-        return tuple(np.full(known.N + 1, nan) for _ in range(3))  # pyright: ignore
-    a = rule.draw(rng, known, draws)
-    a = np.concatenate([a, np.maximum(0.0, 1 - a.sum(-1, keepdims=True))], axis=1)
-    low, high = np.quantile(a, [0.5 - level / 2, 0.5 + level / 2], axis=0)
-    top = a >= a.max(-1, keepdims=True) - 1e-9
+    if drawn is None:
+        return tuple(np.full(N + 1, nan) for _ in range(3))  # pyright: ignore
+    low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=0)
+    top = drawn >= drawn.max(-1, keepdims=True) - 1e-9
     return low, high, np.mean(top / top.sum(-1, keepdims=True), axis=0)
+
+
+def _groups(known: Beliefs) -> list[list[int]]:
+    """Sources whose functions are the same over the target's rows, but for offset and scale."""
+    if known.n < _FEW:
+        return [[int(i)] for i in np.flatnonzero(known.known)]  # few rows make anybody alike
+    f = known.sources.mu @ known.centred.T
+    size = np.linalg.norm(f, axis=-1, keepdims=True)
+    f = np.where(size > 1e-150, f / np.where(size > 1e-150, size, 1.0), 0.0)
+    left, groups = list(np.flatnonzero(known.known)), []
+    while left:
+        alike = [i for i in left[1:] if f[left[0]] @ f[i] > _ALIKE]
+        groups.append([int(left[0]), *map(int, alike)])
+        left = [i for i in left[1:] if i not in alike]
+    return groups
+
+
+def _decided(
+    mean: Float64[np.ndarray, " N1"], groups: list[list[int]], blind: bool = False
+) -> bool:
+    """Whether one answer holds over the draws: nobody, or sources that are one, or two that share.
+
+    Nobody is likely before anything is seen, so it takes more to say so; and it cannot be said of
+    a source that is `blind`: that has not seen where the target's rows lie.
+    """
+    one = max((float(mean[group].sum()) for group in groups), default=0.0)
+    several = sum(float(mean[group].sum()) for group in groups if mean[group].sum() >= 0.15)
+    nobody = mean[-1] >= _SURE_OF_NOBODY and not blind
+    return bool(nobody or one >= _SURE or several >= 0.9)
 
 
 def _lines(
@@ -216,7 +292,7 @@ def _lines(
     top: np.ndarray,
     memory: Memory,
 ) -> tuple[RankedSource, ...]:
-    error = np.sqrt(known.squared_error(known.sources.mu @ known.raw.T))
+    error = np.sqrt(known.squared_error(known.sources.mu @ known.centred.T, centred=True))
     match = known.match(known.sources.mu @ known.centred.T)
     evidence = log_predictive(known) / known.n
     lines = []
@@ -235,7 +311,8 @@ def _lines(
                 distance=float(np.sqrt(1 - max(match[i], 0.0) ** 2)),
                 error=float(error[i]),
                 evidence=float(evidence[i]),
-                extrapolation=float(_far(model, source, target, memory).max()),
+                extrapolation=float(_outside(model, source, target, memory)[0]),
+                skill=nan if np.isnan(known.skill[i]) else float(known.skill[i]),
                 explained=float(known.explained[i]),
                 rows=source.n,
                 value=_value(source, memory),
@@ -245,12 +322,19 @@ def _lines(
 
 
 def _explained(known: Beliefs) -> float:
-    """Of the target's variance by its own head, less what chance would give its features."""
+    """Of the target's variance by its own head, with every row left out in turn.
+
+    The encoder has not seen these labels, and leaving a row out of a linear head is exact:
+    its residual grows by 1 / (1 − h), h being its leverage.
+    """
+    Phi, y = known.sample
     if known.label_variance <= 0 or known.n < 3:
         return nan
-    left = known.squared_error(known.raw @ known.target.mu) / known.label_variance
-    spare = max(known.n - known.sources.d, 1)
-    return float(np.clip(1 - left * (known.n - 1) / max(spare, known.n / 2), 0.0, 1.0))
+    root = np.linalg.solve(known.target.U.T, Phi.T)
+    leverage = np.minimum(np.sum(root**2, 0), 1 - 1e-9)
+    left = (y - Phi @ known.target.mu) / (1 - leverage)
+    alone = (y - y.mean()) * len(y) / (len(y) - 1)
+    return float(np.clip(1 - np.sum(left**2) / np.sum(alone**2), 0.0, 1.0))
 
 
 def _mixture_explained(known: Beliefs, a: np.ndarray) -> float:
@@ -258,11 +342,21 @@ def _mixture_explained(known: Beliefs, a: np.ndarray) -> float:
     return float(max(match, 0.0) ** 2)
 
 
-def _far(model: Model, source: Source, target: Source, memory: Memory) -> np.ndarray:
-    """Root mean square of the target's rows, in units of the source's spread, by column."""
-    here, there = input_moments(source, memory), input_moments(target, memory)
-    spread = np.maximum(here.spread, 1e-2 * model.inputs.spread)
-    return np.sqrt(there.spread**2 + (there.mean - here.mean) ** 2) / spread
+def _outside(
+    model: Model, source: Source, target: Source, memory: Memory
+) -> tuple[float, Float64[np.ndarray, " k"]]:
+    """Share of the target's rows outside a source's range: in any column, and column by column.
+
+    A range is widened a little.
+    """
+    here = input_moments(source, memory)
+    margin = _MARGIN * np.maximum(here.high - here.low, model.inputs.spread)
+    out, rows = np.zeros(target.dim), 0
+    for x, _ in target.blocks():
+        beyond = (x < here.low - margin) | (x > here.high + margin)
+        out += beyond.sum(0)
+        rows += int(beyond.any(1).sum())
+    return rows / max(target.n, 1), out / max(target.n, 1)
 
 
 def _value(source: Source, memory: Memory) -> float:
@@ -280,26 +374,144 @@ def _value(source: Source, memory: Memory) -> float:
 
 
 def _notes(
-    ranking: Ranking, model: Model, sources: Sequence[Source], target: Source, memory: Memory
+    ranking: Ranking,
+    model: Model,
+    known: Beliefs,
+    sources: Sequence[Source],
+    target: Source,
+    memory: Memory,
+    left_out: Sequence[int],
 ) -> Iterator[str]:
-    for line, source in zip(ranking.sources, sources, strict=True):
-        name = printable(line.name, 40)
-        if source.n == 0:
-            yield f"'{name}' has no rows: it is undetermined and gets no weight."
-        elif line.extrapolation > _FAR:
-            columns = model.x_names or tuple(f"x{j}" for j in range(target.dim))
-            worst = printable(columns[int(np.argmax(_far(model, source, target, memory)))], 30)
+    """What to know before the weights are relied on; one sentence for all sources it holds of."""
+    names = [printable(name, 40) for name in ranking.names]
+    yield from _notes_on_rows(ranking, sources, names, left_out)
+    yield from _notes_on_heads(ranking, model, names)
+    yield from _notes_on_inputs(ranking, model, sources, target, memory, names)
+    alike = [[names[i] for i in group] for group in _groups(known) if len(group) > 1]
+    if alike:
+        yield (
+            f"{_listed(alike[0])} say the same about the target's rows, but for offset and scale: "
+            "the weight is shared between them."
+        )
+    if not ranking.undecided and sum(a >= 0.1 for a in ranking.weights) > 1 and not alike:
+        yield "no single source fits all of the target's rows: several share them."
+
+
+def _notes_on_rows(
+    ranking: Ranking, sources: Sequence[Source], names: list[str], left_out: Sequence[int]
+) -> Iterator[str]:
+    empty = [name for name, source in zip(names, sources, strict=True) if source.n == 0]
+    if empty:
+        one = len(empty) == 1
+        rest = (
+            "has no rows: it is undetermined and gets"
+            if one
+            else ("have no rows: they are undetermined and get")
+        )
+        yield f"{_listed(empty)} {rest} no weight."
+    if ranking.outliers:
+        rows = ", ".join(str(row) for row in ranking.outliers[:5])
+        more = f" and {len(ranking.outliers) - 5} more" if len(ranking.outliers) > 5 else ""
+        word, lies = ("row", "label lies") if len(ranking.outliers) == 1 else ("rows", "labels lie")
+        yield (
+            f"left out of the target: {word} {rows}{more}, counted from 0, whose {lies} far from "
+            "all others and from what any source would say. Check, or give a transform."
+        )
+    for name, count in zip(names, left_out, strict=False):
+        if count:
             yield (
-                f"target rows lie outside what '{name}' has seen: {line.extrapolation:.1f} times "
-                f"its spread, most in {worst}. There its head guesses."
+                f"left out of '{name}': {'1 label' if count == 1 else f'{count} labels'} far from "
+                "all others, which its head does not foresee. Check, or give a transform."
             )
-    if target.n < _FEW:
-        rows = "1 row" if target.n == 1 else f"{target.n} rows"
+    if ranking.target_rows < _FEW:
+        rows = "1 row" if ranking.target_rows == 1 else f"{ranking.target_rows} rows"
         yield f"the target has only {rows}; collect more before you rely on the weights."
     elif np.isnan(ranking.explained):
         yield "all labels of the target are the same, so nothing tells the sources apart."
-    elif ranking.explained < _LITTLE:
+    elif ranking.explained < _POOR:
         yield (
             f"the model explains only {ranking.explained:.0%} of the target's labels, so weights "
-            "rest on little. Give inputs in which the label is closer to additive, or more rows."
+            "rest on little. Give inputs that the label depends on, or more rows."
         )
+
+
+def _notes_on_heads(ranking: Ranking, model: Model, names: list[str]) -> Iterator[str]:
+    poor = [n for n, line in zip(names, ranking.sources, strict=True) if line.skill < _POOR]
+    if poor:
+        yield (
+            f"on rows that were held out, the head of {_listed(poor)} explains less than "
+            f"{_POOR:.0%} of its own labels, so it can say little for or against. Give more rows, "
+            "or inputs that the label depends on."
+        )
+    narrow = [
+        (name, share)
+        for name, share, rows in zip(names, model.skill.coverage, model.skill.rows, strict=False)
+        if rows >= _HELD and share < _SURE
+    ]
+    if narrow:
+        name, share = min(narrow, key=lambda one: one[1])
+        yield (
+            f"90% intervals of the head of '{name}' hold {share:.0%} of its held-out labels: its "
+            "certainty cannot be believed."
+        )
+    if not _converged(model):
+        yield (
+            "training had not come to rest when it ended, so other weights may follow from more "
+            "of it. Raise batches, or learning_rate."
+        )
+
+
+def _converged(model: Model) -> bool:
+    """Whether more training would hardly have changed anything, as far as its history tells."""
+    scores = model.history.scores
+    if len(scores):  # one stretch for each network that was tried: the best one counts
+        starts = np.flatnonzero(np.diff(scores[:, 0]) <= 0) + 1
+        done, score = max(np.split(scores, starts), key=lambda one: one[:, 1].max()).T
+        late = score[len(score) * 3 // 4 - 1] if len(score) > 3 else score[-1]
+        return bool(done[-1] < model.config.batches or score.max() - late < _RISING)
+    quarter = len(model.history.objective) // 4
+    if quarter < 10:
+        return True
+    third, last = model.history.objective[-2 * quarter :].reshape(2, -1).mean(1)
+    return bool(last - third < _RISING)
+
+
+def _notes_on_inputs(
+    ranking: Ranking,
+    model: Model,
+    sources: Sequence[Source],
+    target: Source,
+    memory: Memory,
+    names: list[str],
+) -> Iterator[str]:
+    columns = model.x_names or tuple(f"x{j}" for j in range(target.dim))
+    out = [i for i, line in enumerate(ranking.sources) if line.extrapolation > _OUTSIDE]
+    if out:
+        worst = max(out, key=lambda i: ranking.sources[i].extrapolation)
+        share, by_column = _outside(model, sources[worst], target, memory)
+        column = printable(columns[int(np.argmax(by_column))], 30)
+        yield (
+            f"target rows lie outside what {_listed([names[i] for i in out])} has seen: "
+            f"{share:.0%} of them, most in {column}. There its head guesses."
+        )
+    some = [i for i, source in enumerate(sources) if source.n > 1]
+    if len(some) > 1:
+        spread = np.array([input_moments(sources[i], memory).spread for i in some])
+        middle = np.median(spread, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where((middle > 0) & (spread > 0), spread / middle, 1.0)
+        ratio = np.maximum(ratio, 1 / ratio)
+        at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+        if ratio[at] > _UNITS:
+            yield (
+                f"column {printable(columns[int(at[1])], 30)} of '{names[some[at[0]]]}' is "
+                f"{ratio[at]:.0f} times as large or small as in the others: is it in other units?"
+            )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Some names, quoted; not more than three."""
+    shown = [f"'{name}'" for name in names[:3]]
+    if len(names) > 3:
+        shown = [*shown[:2], f"{len(names) - 2} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else shown[0]

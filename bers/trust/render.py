@@ -26,11 +26,15 @@ _LINES: dict[str, tuple[_Cell, str]] = {
     ),
     "error": (
         lambda one: _number(one["error"], ".3g"),
-        "of its head on target rows, which it has not seen",
+        "of its head on target rows, which it has not seen, offset removed",
     ),
-    "extrapolation": (
-        lambda one: _number(one["extrapolation"], ".1f"),
-        "where the target's rows lie, in units of the source's spread, 1 is at home",
+    "skill": (
+        lambda one: _number(one["skill"], ".0%"),
+        "of its own held-out labels that its head explains",
+    ),
+    "outside": (
+        lambda one: _number(one["extrapolation"], ".0%"),
+        "target rows outside the range that it has seen",
     ),
     "rows": (lambda one: f"{one['rows']:,}", ""),
     "return": (lambda one: _number(one["value"], ".4g"), "mean return, or mean label"),
@@ -103,13 +107,25 @@ def title(ranking: Mapping[str, Any]) -> str:
 
 def footing(ranking: Mapping[str, Any]) -> list[str]:
     """What the weights rest on, and the warnings."""
-    lines = []
+    lines = [verdict(ranking)]
     if not math.isnan(ranking["explained"]):
         lines.append(
             f"The target's own head explains {ranking['explained']:.0%} of its labels, the "
             f"weighted sources {ranking['mixture_explained']:.0%}."
         )
     return [*lines, *(f"Note: {one}" for one in ranking["warnings"])]
+
+
+def verdict(ranking: Mapping[str, Any]) -> str:
+    """The answer in one sentence."""
+    if ranking["undecided"]:
+        return (
+            "Undecided: these rows do not settle whom to trust, if anybody. Weights are what is "
+            "likely so far."
+        )
+    if ranking["verdict"] == "nobody":
+        return "Answer: nobody. No source is like the target."
+    return f"Answer: {printable(ranking['verdict'], 200)}."
 
 
 def as_text(ranking: Mapping[str, Any]) -> str:
@@ -163,6 +179,8 @@ def as_json(ranking: Mapping[str, Any]) -> str:
         "nobody_interval": [ranking["nobody_low"], ranking["nobody_high"]],
         "level": ranking["level"],
         "warnings": list(ranking["warnings"]),
+        "verdict": ranking["verdict"],
+        "undecided": ranking["undecided"],
     }
     rest = {key: value for key, value in ranking.items() if key not in first}
     return json.dumps(_plain({**first, **rest}), indent=1, allow_nan=False)

@@ -8,6 +8,9 @@ ranking. This is the only place where a model is refined, beliefs are formed and
 
 A `Trust` never changes: `observe` gives back the next one. With a whole number as `rng` it is a
 pure function of what went in; a generator is shared with whoever handed it over.
+
+Sources are judged by an encoder that has not seen the target's labels: it stays as the sources left
+it. An encoder that goes on learning from the target, for better predictions, is another one.
 """
 
 import os
@@ -22,8 +25,9 @@ from numpy.typing import ArrayLike
 
 from bers.data.checks import usable, whole
 from bers.data.demonstrations import Demonstrations
+from bers.data.given import as_rows, as_sources
 from bers.data.source import Source
-from bers.data.transforms import Transform, undo
+from bers.data.transforms import Transform, transform_named, undo
 from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataError, FileError
 from bers.model.config import ModelConfig
@@ -34,6 +38,7 @@ from bers.parallel import Map, map_of
 from bers.text import printable, unique
 from bers.trust.beliefs import Beliefs, Counts, beliefs
 from bers.trust.ranking import Ranking, ranking_of, undetermined
+from bers.trust.robust import far_off, with_explained, without_far_labels, without_rows
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
 
 Rng = int | np.integer | np.random.Generator
@@ -54,18 +59,34 @@ class _Settings:
     transform: Transform | None
     keep: tuple[float, float] | None
     remember: int | None
-    joint: bool
+    frozen: bool
+    """Whether sources are judged by the encoder as they left it."""
+    robust: bool
     modelled: bool
     """Whether there is a model, or will be."""
     workers: Map | None
     progress: bool | None
     memory: Memory
+    """Of the model that judges."""
+    learned: Memory
+    """Of the model that goes on learning."""
+
+    @property
+    def apart(self) -> bool:
+        """Whether one model judges and another one predicts."""
+        return self.frozen and self.batches > 0
+
+    def judging(self, judge: Model, every: Sequence[Source], rng: Rng) -> Model:
+        """A head for each of `every`, by the encoder as it is."""
+        how = {"workers": self.workers, "memory": self.memory, "progress": False}
+        return refine(judge, every, batches=0, subset=self.subset, rng=rng, **how)
 
     def refined(
         self, model: Model | None, every: Sequence[Source], rng: Rng, subset: int | None
     ) -> Model:
         """One head for each of `every`, by the model so far, or by a first one."""
-        how = {"workers": self.workers, "memory": self.memory, "progress": self.progress}
+        memory = self.learned if self.apart and model is not None else self.memory
+        how = {"workers": self.workers, "memory": memory, "progress": self.progress}
         if model is None:
             return fit(every, config=self.config, rng=rng, **how)
         return refine(model, every, batches=self.batches, subset=subset, rng=rng, **how)
@@ -88,14 +109,22 @@ class Trust:
     Parameters
     ----------
     sources
-        What the demonstrators did: `Demonstrations`, `Shards`, or whatever `bers.load` gives.
+        What the demonstrators did: frames, files, pairs (x, y), `Demonstrations` or `Shards`; in a
+        list, or by name in a mapping. Columns are matched by name.
     rule
         How to weigh: a name of `bers.rules.RULES`, or a `bers.rules.Rule`.
     model
         `ModelConfig` for the model that is trained here, or a `Model` that was fitted on these
         sources before.
     batches
-        Mini-batches of training at each `observe`; 0 leaves the encoder as it is.
+        Mini-batches at each `observe` that train the model that predicts, on the target's rows too;
+        0 leaves the encoder as it is.
+    frozen
+        Judge by the encoder as the sources left it, whatever the one that predicts has learned. If
+        not, the target's rows are judged by an encoder that was trained on them (paper).
+    robust
+        Leave out labels, of the target and of sources, that lie so far off that nothing explains
+        them. A search visits such points in earnest: there it is better off without.
     subset
         Rows per source that refresh its head at each `observe`; None: all.
     transform
@@ -107,8 +136,6 @@ class Trust:
     predicts
         Whether `predict` and `relabel` will be asked for. If not, and if the rule looks at no
         posterior, there is no model.
-    joint
-        Train the encoder when the first rows of the target are there, on them too, and not before.
     workers
         Who works on the parts of sources on disk: a number of processes, or a map.
     rng
@@ -142,6 +169,13 @@ class Trust:
     """What was seen of the target, in its own units."""
     past: Past
     """What earlier choices brought."""
+    outliers: tuple[int, ...]
+    """Rows of the target, counted from 0, whose labels lie so far off that they are left out."""
+    _name: str
+    """Of the target."""
+    _heard: tuple[Source, ...]
+    """The sources without those labels that lie far off."""
+    _judge: Model | None
     _settings: _Settings
     _rng: Rng
     _whole_target: Source | None
@@ -153,18 +187,19 @@ class Trust:
         *,
         rule: str | Rule = "odds",
         model: Model | ModelConfig | None = None,
-        batches: int = 1,
+        batches: int = 0,
+        frozen: bool = True,
+        robust: bool = True,
         subset: int | None = None,
         transform: Transform | None = None,
         keep: tuple[float, float] | None = None,
         remember: int | None = None,
         predicts: bool = True,
-        joint: bool = False,
         workers: int | Map | None = None,
         rng: Rng = 0,
         progress: bool | None = None,
     ) -> None:
-        _check_sources(sources)
+        sources, _ = as_sources(sources)
         if remember is not None:
             whole(remember, "Trust(remember=...)")
         if model is not None and not isinstance(model, Model | ModelConfig):
@@ -181,21 +216,34 @@ class Trust:
             transform=transform,
             keep=keep,
             remember=remember,
-            joint=joint,
+            frozen=frozen,
+            robust=robust,
             modelled=_modelled(found, predicts, sources),
             workers=map_of(workers),
             progress=progress,
             memory=Memory(),
+            learned=Memory(),
         )
         mapped = tuple(mapped_by(source, transform) for source in sources)
+        heard = mapped
         if not settings.modelled:
             fitted = None
-        elif fitted is None and not joint:
-            fitted = settings.refined(None, mapped, rng, None)
+        else:
+            near = [without_far_labels(s) for s in mapped] if robust and frozen else mapped
+            if fitted is None:
+                fitted = settings.refined(None, near, rng, None)
+            elif any(a is not b for a, b in zip(near, mapped, strict=True)):
+                fitted = settings.judging(fitted, near, rng)  # heads that have not seen those
+            pairs = enumerate(zip(mapped, near, strict=True))
+            heard = tuple(with_explained(fitted, i, *pair) for i, pair in pairs)
         some = np.array([source.n > 0 for source in mapped])
         self._fill(
             sources=mapped,
             model=fitted,
+            _judge=fitted,
+            outliers=(),
+            _heard=heard,
+            _name="target",
             weights=some / some.sum() if some.any() else np.full(len(some), 1 / len(some)),
             x=np.zeros((0, mapped[0].dim)),
             y=np.zeros(0),
@@ -216,7 +264,8 @@ class Trust:
 
     def _next(self, **changes: Any) -> "Trust":
         other = object.__new__(Trust)
-        lost = {"target"} if changes.keys() & {"x", "y"} else set()  # found again when asked for
+        # what was seen is put together again when asked for
+        lost = {"target"} if changes.keys() & {"x", "y", "_whole_target"} else set()
         kept = {name: value for name, value in self.__dict__.items() if name not in lost}
         other._fill(**kept | changes)
         return other
@@ -250,7 +299,7 @@ class Trust:
         >>> trust.observe([[0.5]], [0.5]).y.tolist()
         [0.5]
         """
-        seen = self._seen(x, y)
+        seen = self._seen(*as_rows(x, y, like=self.sources))
         past = replace(self.past, a=self.weights)
         if self.rule.needs == "gains":
             if gain is None and self.target.n:
@@ -259,30 +308,53 @@ class Trust:
                     "brought: observe(x, y, gain=...). Or choose another rule."
                 )
             past = past if gain is None else past.charged(self.weights, gain)
-        new = self._next(x=seen.x, y=seen.y, _whole_target=seen.whole, past=past)
+        name = x.name if isinstance(x, Source) else self._name
+        new = self._next(
+            x=seen.x, y=seen.y, _whole_target=seen.whole, past=past, outliers=(), _name=name
+        )
         target = new.target
         if not target.n or not any(source.n for source in self.sources):
             return new  # nothing can be compared yet
-        settings, model = self._settings, self.model
-        if settings.modelled:
-            every = [*self.sources, target]
+        settings, model, judge = self._settings, self.model, self._judge
+        if not settings.modelled:
+            known: Beliefs | Counts = Counts(np.array([s.n for s in self.sources]), target.n)
+            return new._next(weights=weigh(known, settings.rule, past), _known=known)
+        if settings.frozen:
+            assert judge is not None
+            judge = settings.judging(judge, [*self._heard, target], self._rng)
+            known = settings.believed(judge, target)
+            odd = far_off(judge, known, target) if settings.robust else ()
+            if odd:
+                places = np.flatnonzero(_fine(new.y, settings.keep))[list(odd)]
+                cleared = without_rows(target, odd)
+                new = new._next(_whole_target=cleared, outliers=tuple(places.tolist()))
+                target = new.target
+                judge = settings.judging(judge, [*self._heard, target], self._rng)
+                known = settings.believed(judge, target)
+            model = judge if not settings.apart else model
+        if settings.apart or not settings.frozen:
+            every = [*self._heard, target]
             model = settings.refined(model, every, self._rng, settings.subset)
-            known: Beliefs | Counts = settings.believed(model, target)
-        else:
-            known = Counts(np.array([source.n for source in self.sources]), target.n)
-        return new._next(model=model, weights=weigh(known, settings.rule, past), _known=known)
+        if not settings.frozen:
+            assert model is not None
+            judge, known = model, settings.believed(model, target)
+        weights = weigh(known, settings.rule, past)
+        return new._next(model=model, _judge=judge, weights=weights, _known=known)
 
-    def _resumed(
-        self, x: np.ndarray, y: np.ndarray, a: np.ndarray, past: Past, *, joint: bool
-    ) -> "Trust":
+    def _resumed(self, own: dict[str, np.ndarray], past: Past, judge: Model | None) -> "Trust":
         """After a file was read: what was seen, and what followed from it."""
+        x, y, a, odd = own["x"], own["y"], own["a"], tuple(own["outliers"].tolist())
         if len(x) != len(y) or {len(a), len(past.pulls), len(past.gains)} != {len(self.sources)}:
             raise ValueError("its arrays do not fit one another")
-        settings = replace(self._settings, joint=joint)
-        new = self._next(x=x, y=y, weights=a, past=past, _settings=settings)
+        settings = self._settings
+        new = self._next(x=x, y=y, weights=a, past=past, outliers=odd, _judge=judge or self.model)
+        if odd:
+            among = np.searchsorted(np.flatnonzero(_fine(y, settings.keep)), odd)
+            new = new._next(_whole_target=without_rows(new.target, tuple(among.tolist())))
         known: Beliefs | Counts | None = None
-        if new.target.n and new.model is not None and new.has_target:
-            known = settings.believed(new.model, new.target)
+        judge = new._judge
+        if new.target.n and judge is not None and len(judge.names) > len(self.sources):
+            known = settings.believed(judge, new.target)
         elif new.target.n and not settings.modelled:
             known = Counts(np.array([source.n for source in self.sources]), new.target.n)
         return new._next(_known=known)
@@ -329,7 +401,7 @@ class Trust:
         s = self._settings
         if self._whole_target is not None:
             return self._whole_target
-        return rows_seen(self.x, self.y, "target", s.transform, s.keep)
+        return rows_seen(self.x, self.y, self._name, s.transform, s.keep)
 
     # what is known
 
@@ -483,9 +555,10 @@ class Trust:
                 f"with the rule {self.rule.name!r} there is no model to rank by: "
                 "Trust(predicts=True)."
             )
+        assert self._judge is not None
         return ranking_of(
             np.random.default_rng(len(self.y) if rng is None else rng),
-            self.model,
+            self._judge,
             self._known,
             self.weights,
             self.sources,
@@ -494,6 +567,8 @@ class Trust:
             memory=self._settings.memory,
             draws=draws,
             level=level,
+            outliers=self.outliers,
+            left_out=[s.n - h.n for s, h in zip(self.sources, self._heard, strict=True)],
         )
 
     # keeping it
@@ -589,12 +664,12 @@ class Trust:
         Trust
             It goes on with the same bits.
         """
-        from bers.trust.files import seen_and_found, trust_settings
+        from bers.trust.files import judge_of, seen_and_found, trust_settings
 
         new = cls(sources, rng=rng, workers=workers, **trust_settings(arrays, about))
         own = seen_and_found(arrays)
         past = Past(own["pulls"], own["gains"], own["last"])
-        return new._resumed(own["x"], own["y"], own["a"], past, joint=about["joint"])
+        return new._resumed(own, past, judge_of(arrays, about))
 
     def __repr__(self) -> str:
         shares = ", ".join(
@@ -658,11 +733,13 @@ class JointTrust:
             transform=None,
             keep=None,
             remember=None,
-            joint=True,
+            frozen=False,
+            robust=False,
             modelled=found.needs == "posteriors",
             workers=None,
             progress=False,
             memory=Memory(),
+            learned=Memory(),
         )
         equal = tuple(np.full(others, 1 / others) for _ in range(targets))
         pasts = tuple(Past.none(others) for _ in range(targets))
@@ -704,6 +781,10 @@ def rank(
     *,
     rule: str | Rule = "odds",
     model: Model | ModelConfig | None = None,
+    transform: str | Transform | None = None,
+    x: Sequence[str] | None = None,
+    y: str | None = None,
+    drop_nonfinite: bool = False,
     draws: int = 400,
     level: float = 0.9,
     workers: int | Map | None = None,
@@ -715,14 +796,25 @@ def rank(
     Parameters
     ----------
     sources
-        What the demonstrators did: `Demonstrations`, `Shards`, or whatever `bers.load` gives.
+        What the demonstrators did: frames, files, pairs (x, y), `Demonstrations` or `Shards`; in a
+        list, or by name in a mapping. Columns are matched by name.
     target
-        Some rows of the new task.
+        Some rows of the new task, in any of these forms.
     rule
         How to weigh: a name of `bers.rules.RULES`, or a `bers.rules.Rule`.
     model
-        `ModelConfig`; or a `Model` fitted on the sources before, which saves time: it is refined
-        with the target.
+        `ModelConfig`; or a `Model` fitted on the sources before, which saves time: the target gets
+        a head beside theirs, and the encoder stays as it is.
+    transform
+        Of the labels of every source and of the target: "rank", "log", ..., or one of
+        `bers.transforms`, for labels with long tails. None: as they are, and the few that lie so
+        far off that nothing explains them are left out, with a note.
+    x
+        Input columns of tables, by name; by default all but the label.
+    y
+        The label column of tables; by default it is guessed.
+    drop_nonfinite
+        Drop rows with missing values, with a warning, instead of refusing them.
     draws
         Of the posteriors, for the intervals.
     level
@@ -752,15 +844,13 @@ def rank(
     whole(draws, "rank(draws=...)")
     if not 0 < level < 1:
         raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
-    _check_sources(sources)
-    _check_source(target, "the target")
+    sources, target = as_sources(sources, target, x=x, y=y, drop_nonfinite=drop_nonfinite)
     generator = np.random.default_rng(rng)
     trust = Trust(
         sources,
         rule=without_gains(rule, "rank"),
         model=model,
-        batches=100,
-        joint=True,
+        transform=transform_named(transform),
         workers=workers,
         rng=generator,
         progress=progress,
@@ -779,10 +869,14 @@ def rows_seen(
 
     So are labels out of the range `keep`.
     """
-    fine = usable(y)
-    if keep is not None:
-        fine &= (y >= keep[0]) & (y <= keep[1])
+    fine = _fine(y, keep)
     return mapped_by(Demonstrations(x[fine], y[fine], name), transform)
+
+
+def _fine(y: Float64[np.ndarray, " n"], keep: tuple[float, float] | None) -> np.ndarray:
+    """Which labels can be learned from."""
+    fine = usable(y)
+    return fine if keep is None else fine & (y >= keep[0]) & (y <= keep[1])
 
 
 def mapped_by(source: Any, transform: Transform | None) -> Any:

@@ -148,7 +148,7 @@ def test_sources_of_one_row_group_are_not_handed_out():
 def test_the_plans_know_the_settings_of_the_library():
     assert inspect.signature(save).parameters["rows_per_group"].default == scaling_fit.GROUP
     assert scaling_fit.POOLED == shards.POOL_GROUPS
-    assert ModelConfig().heads_per_batch == scaling_fit.HEADS
+    assert ModelConfig.paper().heads_per_batch == scaling_fit.HEADS
     assert scaling_fit.STRETCH == training._STRETCH
 
 

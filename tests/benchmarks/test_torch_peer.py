@@ -20,7 +20,7 @@ def setting(request):
         x = rng.uniform(-4, 4, (n, 10))
         y = 3 + np.sin(x @ rng.normal(size=10)) + 0.1 * rng.normal(size=n)
         sources.append(Demonstrations(x, y, f"s{i}"))
-    config = ModelConfig(batches=50, labels=request.param)
+    config = ModelConfig(hidden=(200, 200), batches=50, labels=request.param)
     return fit(sources, config=config), sources
 
 

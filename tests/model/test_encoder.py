@@ -23,7 +23,7 @@ def test_features_are_the_equation(activation, skip):
 
 
 def test_weights_are_glorot_uniform():
-    encoder = new_encoder(np.random.default_rng(0), 10, config=ModelConfig())
+    encoder = new_encoder(np.random.default_rng(0), 10, config=ModelConfig.paper())
     assert [W.shape for W in encoder.weights] == [(10, 200), (200, 200), (200, 20)]
     for W, b in zip(encoder.weights, encoder.biases, strict=True):
         bound = np.sqrt(6 / sum(W.shape))

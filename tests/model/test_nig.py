@@ -100,6 +100,41 @@ def test_fifty_digits_or_a_warning(seed, kappa, largest):
         assert max(errors.values()) <= 1e-8, errors
 
 
+def _wide(seed):
+    """Columns scaled from 1e-8 to 1e8, labels that fit well, badly or not at all."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 30)), int(rng.integers(1, 6))
+    Phi = rng.standard_normal((n, d)) * 10 ** rng.uniform(-8, 8, d)
+    if rng.random() < 0.5:
+        y = Phi @ (rng.standard_normal(d) * 10 ** rng.uniform(-8, 8, d))
+    else:
+        y = rng.standard_normal(n) * 10 ** rng.uniform(-3, 3)
+    return Phi, y + rng.choice([0, 0.1, 1]) * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("seeds", [(1131, 1621), range(120), range(120, 240)])
+def test_fewer_than_eight_digits_always_warn(seeds):
+    for seed in seeds:
+        Phi, y = _wide(seed)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            errors = _relative_errors(nig.prior(Phi.shape[1]), Phi, y)
+        warned = any(issubclass(w.category, PrecisionWarning) for w in caught)
+        assert warned or max(errors["mu"], errors["beta"]) <= 1e-8, (seed, errors)
+
+
+def test_ordinary_rows_do_not_warn():
+    """Also with an offset of a million, and with columns in units of their own."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        Phi, y = _rows(seed, n=int(rng.integers(1, 400)), d=int(rng.integers(2, 20)))
+        Phi[:, :-1] *= 10 ** rng.uniform(-3, 3, Phi.shape[1] - 1)
+        for head, labels in ((nig.prior(Phi.shape[1]), y), (nig.prior(Phi.shape[1]), 1e3 + y)):
+            nig.condition(head, nig.summarise(Phi, labels))
+        near = nig.prior(Phi.shape[1], bias_mean=1e6, bias_precision=1e-2)
+        nig.condition(near, nig.summarise(Phi, y + 1e6))
+
+
 def test_columns_of_very_different_scale_need_no_warning():
     rng = np.random.default_rng(1)
     Phi = rng.standard_normal((50, 5)) * np.array([1e-8, 1e-4, 1.0, 1e4, 1e8])

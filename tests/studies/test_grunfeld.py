@@ -18,7 +18,10 @@ def test_a_ranked_mixture_beats_equal_weights():
     small = ModelConfig(hidden=(32,), latent_dim=8, batches=300, learning_rate=3e-3)
     config = GrunfeldConfig(("every other",), ("odds", "function"), small)
     records = [record for firm in range(11) for record in trial(config, firm)]
-    for rule in ("odds", "function"):
-        better = [r["error"] < r["equal"] for r in records if r["rule"] == rule]
-        assert len(better) == 11
-        assert sum(better) >= 8, rule
+    better = {
+        rule: [r["error"] < r["equal"] for r in records if r["rule"] == rule]
+        for rule in ("odds", "function")
+    }
+    assert {len(found) for found in better.values()} == {11}
+    assert sum(better["function"]) >= 8
+    assert sum(better["odds"]) >= 8

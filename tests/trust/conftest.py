@@ -32,7 +32,7 @@ def head(Phi, y):
     """The posterior that the library's settings give, with a prior in the labels' own units."""
     scale = LabelScale(float(np.mean(y)), float(np.std(y)) or 1.0) if len(y) else LabelScale()
     prior = scale.prior(Phi.shape[1], config=ModelConfig())
-    return nig.condition(prior, nig.summarise(Phi, y))
+    return prior, nig.condition(prior, nig.summarise(Phi, y))
 
 
 def case(Phi, y, sources):
@@ -42,8 +42,10 @@ def case(Phi, y, sources):
         y,
         sources,
         Beliefs(
-            sources=nig.stack([head(*source) for source in sources]),
-            target=head(Phi, y),
+            sources=nig.stack([head(*source)[1] for source in sources]),
+            target=head(Phi, y)[1],
+            prior=head(Phi, y)[0],
+            skill=np.full(len(sources), np.nan),
             rows=np.array([len(labels) for _, labels in sources]),
             summary=nig.summarise(Phi, y),
             look=lambda: (Phi[:256], y[:256]),

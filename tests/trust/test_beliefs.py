@@ -95,7 +95,7 @@ def test_from_a_model_and_its_target(small):
     model = fit([*runs, target], config=small)
     known = beliefs(model, target)
     Phi, y = known.sample
-    assert (known.N, known.n, Phi.shape, y.shape) == (2, 300, (256, 7), (256,))
+    assert (known.N, known.n, Phi.shape, y.shape) == (2, 300, (300, 7), (300,))
     assert known.rows.tolist() == [400, 400]
     np.testing.assert_array_equal(known.target.mu, model.heads.mu[2])
     np.testing.assert_array_equal(y, beliefs(model, target).sample[1])  # the same rows every time

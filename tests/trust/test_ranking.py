@@ -79,7 +79,7 @@ def test_the_source_with_the_same_goal_is_best(ranking):
     assert bob.error < 0.3 < alice.error
     assert bob.evidence > alice.evidence
     assert bob.distance == pytest.approx(np.sqrt(1 - bob.correlation**2))
-    assert 0.8 < bob.extrapolation < 1.2
+    assert bob.extrapolation == 0
     assert bob.explained > 0.9
     assert ranking.explained > 0.9
     assert ranking.mixture_explained > 0.9
@@ -141,7 +141,7 @@ def test_a_model_that_is_there_is_reused(sources, target):
     model = fit(sources, config=SMALL)
     ranking = _sound(_ranked(sources, target, model=model))
     assert ranking.best == "bob"
-    assert ranking.model.batches == model.batches + 100
+    assert ranking.model.batches == model.batches  # the target has not trained the encoder
     assert ranking.model.names[-1] == "new task"
     assert model.names == ("alice", "bob", "carol")
 
@@ -181,19 +181,16 @@ def test_a_target_far_out_is_named_with_its_column(sources):
     x = rng.uniform(-1, 1, (60, 3)) + np.array([0, 4, 0])
     target = Demonstrations(x, np.sin(x[:, 0]), "far", x_names=columns)
     notes = _sound(_ranked(named, target)).warnings
-    assert len([one for one in notes if "lie outside what" in one]) == 3
-    far = re.search(
-        r"outside what 'bob' has seen: ([\d.]+) times its spread, most in load", notes[1]
-    )
-    # uniform on [-1, 1]: its spread is 1/√3, so 4 away is 7 of them, and itself one
-    assert float(far[1]) == pytest.approx(np.sqrt(48 + 1), rel=0.1)
+    assert len([one for one in notes if "lie outside what" in one]) == 1
+    assert any("'alice', 'bob' and 'carol'" in one and "100% of them, most in load" in one
+               for one in notes)  # fmt: skip
 
 
 def test_a_target_that_cannot_be_explained_is_said(sources):
     rng = np.random.default_rng(0)
     target = Demonstrations(rng.uniform(-1, 1, (100, 3)), rng.standard_normal(100), "noise")
     ranking = _sound(_ranked(sources, target))
-    assert re.search(r"explains only \d+% of the target's labels", ranking.warnings[0])
+    assert any(re.search(r"explains only \d+% of the target's labels", w) for w in ranking.warnings)
     assert ranking.best is None
     assert ranking.nobody > 0.9
 
@@ -221,7 +218,9 @@ def test_fewer_rows_than_features(sources, target):
 def test_one_and_two_rows_of_the_target(sources, n, rows):
     ranking = _sound(_ranked(sources, _run(1, "few", n=n)))
     assert ranking.nobody > 0.5
-    assert f"the target has only {rows};" in ranking.warnings[-1]
+    assert any(f"the target has only {rows};" in one for one in ranking.warnings)
+    assert ranking.undecided
+    assert "Undecided: " in repr(ranking)
 
 
 @pytest.mark.parametrize("empty", ["target", "sources"])
@@ -346,7 +345,7 @@ def test_hostile_columns_in_warnings(sources):
     far = Demonstrations(x, sources[0].y, "far", x_names=COLUMNS)
     named = [Demonstrations(s.x, s.y, HOSTILE, x_names=COLUMNS) for s in sources]
     ranking = _ranked(named, far)
-    assert len(ranking.warnings) >= 3
+    assert any("lie outside what" in one for one in ranking.warnings)
     _harmless("".join(ranking.warnings), 1000)
 
 
@@ -402,8 +401,10 @@ def test_sources_that_do_not_fit(sources, target):
         _ranked(sources, narrow)
     named = Demonstrations(sources[0].x, sources[0].y, "named", x_names=("a", "b", "c"))
     swapped = Demonstrations(target.x, target.y, "other", x_names=("b", "a", "c"))
-    with pytest.raises(DataError, match="same input columns in the same order"):
-        _ranked([named], swapped)
+    same = _ranked([named], Demonstrations(target.x, target.y, "other"))
+    assert not np.array_equal(_ranked([named], swapped).weights, same.weights)
+    back = Demonstrations(target.x[:, [1, 0, 2]], target.y, "other", x_names=("b", "a", "c"))
+    np.testing.assert_array_equal(_ranked([named], back).weights, same.weights)
 
 
 def test_nothing_but_warnings_in_the_ranking(sources, target):

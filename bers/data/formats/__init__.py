@@ -19,7 +19,7 @@ import numpy as np
 
 from bers.data.demonstrations import Demonstrations
 from bers.data.formats.metadata import Metadata
-from bers.data.formats.tables import Choice
+from bers.data.formats.tables import Choice, Table
 from bers.errors import FileError
 
 MAX_BYTES = 4 << 30
@@ -130,6 +130,8 @@ class Format:
     """Opens one file, given `x` and `y`; a folder of such files, or a list, is one source."""
     save_groups: Callable[[Any, AnyPath, int], None] | None = None
     """Writes a source of any size, so many rows a group."""
+    open_table: Callable[[Any, Options], Table | None] | None = None
+    """Opens a table, its columns not chosen; None where BERS wrote it, or where it is large."""
     takes_inputs: bool = False
     """Whether the option `inputs` applies, which is for steps of an environment."""
 

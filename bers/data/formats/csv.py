@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from bers.data.columns import as_array, compute
 from bers.data.demonstrations import Demonstrations
 from bers.data.formats import MAX_BYTES, Format, Options
 from bers.data.formats.metadata import (
@@ -24,7 +25,7 @@ from bers.data.formats.metadata import (
 )
 from bers.data.formats.tables import (
     Choice,
-    as_array,
+    Table,
     choose,
     foreign_payload,
     rows_of,
@@ -93,6 +94,7 @@ def load_csv(path: str | os.PathLike[str], options: Options) -> Demonstrations:
         d = _own(path, options.max_bytes)
         return d if options.name is None else d.renamed(options.name)
     table = read_table(path, options.max_bytes)
+    _refuse_other_marks(table, path)
     choice = _choose(table, path, options)
     features, labels = rows_of(table, choice, path.name)
     return Demonstrations.build(
@@ -137,13 +139,49 @@ def read_table(path: Path, max_bytes: int = MAX_BYTES, kinds: Any = None) -> Any
         return table
 
 
-def _choose(table: Any, path: Path, options: Options) -> Choice:
-    """Features and label of somebody's CSV."""
+def open_csv(path: str | os.PathLike[str], options: Options) -> Table | None:
+    """The columns of a file that BERS did not write; an empty text counts as missing.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/a.csv").write_text("who,reward\\nann,2\\n,4\\n")
+    ...     open_csv(f"{folder}/a.csv", Options()).read(["who"]).column(0).null_count
+    1
+    """
+    path = Path(path)
+    with reading(path):
+        large = path.stat().st_size > options.max_bytes
+    if large or sidecar(path).exists():
+        return None
+    table = read_table(path, options.max_bytes)
+    _refuse_other_marks(table, path)
+    return Table(table.schema, table.num_rows, lambda names: _without_blanks(table.select(names)))
+
+
+def _without_blanks(table: Any) -> Any:
+    """Texts that are empty become nulls, as numbers that are not there are."""
+    import pyarrow as pa
+
+    pc = compute()
+    for j, kind in enumerate(table.schema.types):
+        if pa.types.is_string(kind):
+            blank = pc.equal(table.column(j), "")
+            column = pc.if_else(blank, pa.scalar(None, kind), table.column(j))
+            table = table.set_column(j, table.column_names[j], column)
+    return table
+
+
+def _refuse_other_marks(table: Any, path: Path) -> None:
+    """Raise where columns are separated by something else than commas."""
     if table.num_columns == 1 and any(mark in table.column_names[0] for mark in ";\t|"):
         raise FileError(
             f"{path.name}: its columns are not separated by commas "
             f"({printable(table.column_names[0])!r}). Save it with commas."
         )
+
+
+def _choose(table: Any, path: Path, options: Options) -> Choice:
+    """Features and label of somebody's CSV."""
     schema = table.schema
     if table.num_rows == 0:
         # No row says what the type is; a header alone is a source with no rows.
@@ -220,4 +258,4 @@ def _printable_numbers(values: np.ndarray, name: str) -> np.ndarray:
     return values.astype(np.float64)
 
 
-FORMAT = Format("CSV", (".csv",), load=load_csv, save=save_csv)
+FORMAT = Format("CSV", (".csv",), load=load_csv, save=save_csv, open_table=open_csv)

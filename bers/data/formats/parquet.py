@@ -15,11 +15,12 @@ import numpy as np
 
 from bers.data.checks import data_error
 from bers.data.demonstrations import Demonstrations, record_digest
-from bers.data.formats import Format
+from bers.data.formats import Format, Options, files_of
 from bers.data.formats.metadata import DTYPES, Metadata, from_json, metadata_of, to_json
 from bers.data.formats.tables import (
     Choice,
     Column,
+    Table,
     choose,
     exact,
     foreign_payload,
@@ -182,6 +183,42 @@ def open_parquet(
         size, modified = status.st_size, status.st_mtime_ns
         table = ParquetTable(path, size, modified, footer, digest, choice, own, rows, ())
         return replace(table, claimed=_claimed(table, schema, groups))
+
+
+def open_table(path: Any, options: Options) -> Table | None:
+    """The columns of files that BERS did not write, if their rows fit into memory.
+
+    >>> import pyarrow as pa, pyarrow.parquet as pq, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"who": ["ann"], "y": [3.0]}), f"{folder}/t.parquet")
+    ...     open_table(f"{folder}/t.parquet", Options()).read(["who"]).num_rows
+    1
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    files, schemas, rows, total = files_of(path, FORMAT), [], 0, 0
+    for file in files:
+        with reading(file), pq.ParquetFile(file) as opened:
+            footer, schema = opened.metadata, opened.schema_arrow
+            groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+            if _own(footer, schema, file, tuple(group.num_rows for group in groups)):
+                return None
+        schemas.append(schema.remove_metadata())
+        rows += footer.num_rows
+        chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
+        total += sum(max(c.total_uncompressed_size, 8 * c.num_values) for c in chunks)
+    if total > options.max_bytes or any({*schema} != {*schemas[0]} for schema in schemas):
+        return None
+
+    def read(names: list[str]) -> Any:
+        parts = []
+        for file in files:
+            with reading(file), pq.ParquetFile(file, page_checksum_verification=True) as opened:
+                parts.append(opened.read(columns=names).select(names))
+        return pa.concat_tables(parts)
+
+    return Table(schemas[0], rows, read)
 
 
 def save_parquet(source: Any, path: str | os.PathLike[str], rows_per_group: int = 65536) -> None:
@@ -373,4 +410,10 @@ def _footer_digest(stream: IO[bytes]) -> str:
     return text_digest(stream.read(length))
 
 
-FORMAT = Format("Parquet", (".parquet",), open_groups=open_parquet, save_groups=save_parquet)
+FORMAT = Format(
+    "Parquet",
+    (".parquet",),
+    open_groups=open_parquet,
+    save_groups=save_parquet,
+    open_table=open_table,
+)

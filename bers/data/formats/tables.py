@@ -15,11 +15,19 @@ from typing import Any
 import numpy as np
 
 from bers.data.checks import data_error
+from bers.data.columns import (
+    chunked,
+    compute,
+    floats,
+    is_list,
+    is_numeric,
+    is_small,
+    list_floats,
+    listed,
+)
 from bers.data.formats.metadata import DTYPES, Metadata, Stored
 from bers.errors import FileError
 from bers.text import printable
-
-_EXACT = 2**53
 
 LABEL_NAMES = (
     "y",
@@ -89,6 +97,24 @@ class Choice:
         return [*(column.name for column in self.x), self.y]
 
 
+@dataclass(frozen=True)
+class Table:
+    """Somebody's table whose columns are not chosen yet.
+
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"a": [1.0], "who": ["x"]})
+    >>> Table(rows.schema, rows.num_rows, rows.select).read(["who"]).num_columns
+    1
+    """
+
+    schema: Any
+    """Names and Arrow types of all columns."""
+    rows: int
+    """How many."""
+    read: Callable[[list[str]], Any]
+    """Some of the columns, as an Arrow table."""
+
+
 def choose(
     schema: Any,
     x: str | Sequence[str] | None,
@@ -107,37 +133,41 @@ def choose(
     for name, count in Counter(names).items():
         if count > 1:
             raise FileError(f"{origin}: {count} columns are named {printable(name)!r}; rename one.")
-    y_name = _label(names, y, origin)
+    y_name = label_name(names, y, origin)
     if x is None:
         x = [n for n in names if n != y_name and is_numeric(schema.field(n).type, lists=True)]
     wanted = [x] if isinstance(x, str) else list(x)
     if not wanted:
         raise FileError(
             f"{origin}: no numeric column but the label {printable(y_name)!r}. It has: "
-            f"{_listed(names)}. Name the features with x=..."
+            f"{listed(names)}. Name the features with x=..."
         )
     for name in (*wanted, y_name):
         _refuse(schema, name, names, origin, lists=name != y_name)
     columns = []
     for name in wanted:
         kind = schema.field(name).type
-        width = list_width(name) if _is_list(kind) else None
-        columns.append(Column(name, width, _is_small(kind)))
+        width = list_width(name) if is_list(kind) else None
+        columns.append(Column(name, width, is_small(kind)))
     return Choice(tuple(columns), y_name, guessed)
 
 
-def is_numeric(kind: Any, *, lists: bool = False) -> bool:
-    """Whether an Arrow type is a number, or where `lists` says so a list of numbers.
+def label_name(names: Sequence[str], y: str | None, origin: str) -> str:
+    """The label: as named, or the first usual name that is there.
 
-    >>> import pyarrow as pa
-    >>> is_numeric(pa.int8()), is_numeric(pa.string()), is_numeric(pa.list_(pa.int8()))
-    (True, False, False)
+    >>> label_name(["speed", "Reward"], None, "t.csv")
+    'Reward'
     """
-    import pyarrow.types as t
-
-    if _is_list(kind):
-        return lists and is_numeric(kind.value_type)
-    return t.is_boolean(kind) or t.is_integer(kind) or t.is_floating(kind) or t.is_decimal(kind)
+    if y is not None:
+        return y
+    lowered = {name.lower(): name for name in reversed(names)}
+    for guess in LABEL_NAMES:
+        if guess in names or guess in lowered:
+            return guess if guess in names else lowered[guess]
+    raise FileError(
+        f"{origin}: cannot tell which column is the label. It has: {listed(names)}. "
+        "Name the label with y=..."
+    )
 
 
 def rows_of(table: Any, choice: Choice, origin: str) -> tuple[np.ndarray, np.ndarray]:
@@ -152,12 +182,14 @@ def rows_of(table: Any, choice: Choice, origin: str) -> tuple[np.ndarray, np.nda
     x = np.empty((table.num_rows, len(choice.x_names)), choice.x_dtype, order="F")
     start = 0
     for column in choice.x:
-        values = _chunked(table.column(column.name))
+        values = chunked(table.column(column.name))
         if column.width is None:
             x[:, start] = floats(values, column.name, origin)
             start += 1
         else:
-            x[:, start : start + column.width] = _lists(values, column.name, column.width, origin)
+            x[:, start : start + column.width] = list_floats(
+                values, column.name, column.width, origin
+            )
             start += column.width
     return x, labels_of(table, choice, origin)
 
@@ -169,48 +201,7 @@ def labels_of(table: Any, choice: Choice, origin: str) -> np.ndarray:
     >>> labels_of(pa.table({"y": [True, False]}), Choice((), "y", False), "t.csv")
     array([1., 0.])
     """
-    return floats(_chunked(table.column(choice.y)), choice.y, origin).astype(np.float64)
-
-
-def floats(values: Any, name: str, origin: str) -> np.ndarray:
-    """Numbers of one plain column as float32 or float64; a null becomes NaN.
-
-    >>> import pyarrow as pa
-    >>> floats(pa.chunked_array([[1, None]]), "a", "t.csv")
-    array([ 1., nan])
-    """
-    import pyarrow as pa
-    import pyarrow.types as t
-
-    pc = _compute()
-    kind = values.type
-    if t.is_integer(kind) and len(values):
-        span = pc.min_max(values).as_py()
-        if span["min"] is not None and (span["max"] > _EXACT or span["min"] < -_EXACT):
-            raise data_error(
-                f"column {printable(name)!r} holds integers beyond ±2**53, which a float cannot "
-                "hold exactly. Subtract an offset, or store them as floats.",
-                origin,
-            )
-    if t.is_boolean(kind):
-        values = values.cast(pa.uint8())
-    if not t.is_float16(kind) and not t.is_float32(kind):
-        values = pc.cast(values, pa.float64(), safe=False)
-    # Arrow turns a null into NaN itself when a column of floats becomes an array.
-    return as_array(values)
-
-
-def as_array(column: Any) -> np.ndarray:
-    """A column of numbers, without a copy where that can be.
-
-    >>> import pyarrow as pa
-    >>> as_array(pa.chunked_array([[1, 2]]))
-    array([1, 2])
-    """
-    values = _chunked(column)
-    if values.null_count == 0 and values.num_chunks == 1:
-        return np.from_dlpack(values.chunk(0))  # to_numpy would import pandas, if it is there
-    return values.to_numpy()
+    return floats(chunked(table.column(choice.y)), choice.y, origin).astype(np.float64)
 
 
 def exact(table: Any, stored: Stored, origin: str) -> np.ndarray:
@@ -220,10 +211,10 @@ def exact(table: Any, stored: Stored, origin: str) -> np.ndarray:
     >>> exact(pa.table({"a": [1, 2]}), Stored("a", "a", "int64", ()), "t.parquet")
     array([1, 2])
     """
-    n, pc = table.num_rows, _compute()
+    n, pc = table.num_rows, compute()
     if stored.width == 0:
         return np.empty((n, *stored.shape), DTYPES[stored.dtype])
-    values = _chunked(table.column(stored.column))
+    values = chunked(table.column(stored.column))
     if stored.shape:
         values = pc.list_flatten(values)
     array = values.to_numpy() if len(values) else np.empty(0, DTYPES[stored.dtype])
@@ -280,8 +271,8 @@ def foreign_payload(table: Any, name: str, origin: str) -> np.ndarray:
     """
     import pyarrow.types as t
 
-    pc = _compute()
-    values = _chunked(table.column(name))
+    pc = compute()
+    values = chunked(table.column(name))
     kind, n = values.type, len(values)
     if not is_numeric(kind, lists=True) or t.is_decimal(kind):
         raise data_error(
@@ -302,28 +293,13 @@ def foreign_payload(table: Any, name: str, origin: str) -> np.ndarray:
     return array.reshape(n, width) if nested else array
 
 
-def _label(names: list[str], y: str | None, origin: str) -> str:
-    """The label: as named, or the first usual name that is there."""
-    if y is not None:
-        return y
-    lowered = {name.lower(): name for name in reversed(names)}
-    for guess in LABEL_NAMES:
-        if guess in names or guess in lowered:
-            return guess if guess in names else lowered[guess]
-    raise FileError(
-        f"{origin}: cannot tell which column is the label. It has: {_listed(names)}. "
-        "Name the label with y=..."
-    )
-
-
 def _refuse(schema: Any, name: str, names: list[str], origin: str, *, lists: bool) -> None:
     """Raise for a column that is not there, or not of numbers."""
     if name not in names:
         close = difflib.get_close_matches(str(name), names, 1)
         hint = f" Did you mean {printable(close[0])!r}?" if close else ""
         raise FileError(
-            f"{origin}: there is no column {printable(str(name))!r}; it has: "
-            f"{_listed(names)}.{hint}"
+            f"{origin}: there is no column {printable(str(name))!r}; it has: {listed(names)}.{hint}"
         )
     kind = schema.field(name).type
     if not is_numeric(kind, lists=lists):
@@ -332,56 +308,3 @@ def _refuse(schema: Any, name: str, names: list[str], origin: str, *, lists: boo
             f"{'numbers' if lists else 'one number a row'}. Convert it, or leave it out with "
             "x=[...] and y=... (--x and --y)."
         )
-
-
-def _is_list(kind: Any) -> bool:
-    """Whether each row holds a list."""
-    import pyarrow.types as t
-
-    return t.is_list(kind) or t.is_large_list(kind) or t.is_fixed_size_list(kind)
-
-
-def _is_small(kind: Any) -> bool:
-    """Whether float32 holds all of it."""
-    import pyarrow.types as t
-
-    kind = kind.value_type if _is_list(kind) else kind
-    return t.is_float32(kind) or t.is_float16(kind)
-
-
-def _listed(names: Sequence[str], most: int = 20) -> str:
-    """Names of columns, not too many."""
-    shown = ", ".join(printable(name) for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
-def _lists(values: Any, name: str, width: int, origin: str) -> np.ndarray:
-    """Lists of equal length as an array; a list that is missing becomes NaN."""
-    pc = _compute()
-    lengths = pc.list_value_length(values).to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero((lengths != width) & ~np.isnan(lengths.astype(np.float64)))
-    if len(wrong):
-        raise data_error(
-            f"column {printable(name)!r}: {len(wrong)} rows do not hold {width} numbers, the first "
-            f"is row {int(wrong[0])} with {int(lengths[wrong[0]])}. Make all lists equally long.",
-            origin,
-        )
-    flat = floats(pc.list_flatten(values), name, origin)
-    present = ~np.isnan(lengths.astype(np.float64))
-    result = np.full((len(lengths), width), np.nan, flat.dtype)
-    result[present] = flat.reshape(-1, width)
-    return result
-
-
-def _compute() -> Any:
-    """Arrow's functions: it makes them when it is imported, where type checkers cannot see them."""
-    import pyarrow.compute
-
-    return pyarrow.compute
-
-
-def _chunked(column: Any) -> Any:
-    """A column of a table or of a record batch, in one shape."""
-    import pyarrow as pa
-
-    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])

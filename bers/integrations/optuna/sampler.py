@@ -363,7 +363,7 @@ class BersSampler(BaseSampler):
         start = None
         if any(one.n for one in rows):
             start = Trust(
-                rows, rule=self.reuse.rule, model=self.model, batches=0, subset=_SUBSET,
+                rows, rule=self.reuse.rule, model=self.model, robust=False, subset=_SUBSET,
                 transform=self.transform, predicts=self.reuse.pick == "predicted", rng=rng,
                 progress=False,
             )  # fmt: skip

@@ -141,7 +141,7 @@ class BersCallback(BaseCallback):
             "rule": without_gains(rule, "BersCallback"),
             "batches": batches,
             "subset": subset,
-            "model": model or ModelConfig(skip=True),
+            "model": model or ModelConfig(hidden=(200, 200), skip=True),
             "remember": self.remember,
             "predicts": relabel,
         }
@@ -277,6 +277,7 @@ class BersCallback(BaseCallback):
             seed = self.seed if self.seed is not None else self.model.seed
             trust = Trust(
                 kept,
+                robust=False,
                 keep=(min(s.y.min() for s in kept), max(s.y.max() for s in kept)),
                 rng=np.random.default_rng(seed),
                 progress=None if self.verbose else False,

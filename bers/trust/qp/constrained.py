@@ -8,11 +8,14 @@ at any number of sources. Other constraints go to DAQP, an exact active-set solv
 a dense N × N matrix.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
 from bers.errors import ConfigError, DataError, SolverError
+from bers.trust.qp.reach import within_reach
 from bers.trust.qp.simplex import Feasible, Solution, checked, solve
 
 _MOST = 4000  # sources for which DAQP's dense matrix is bearable
@@ -51,12 +54,36 @@ def solve_constrained(
         )
     free = solve(M, t, s, feasible=feasible)  # also checks M, t and s
     most = _upper(upper, s, feasible)
-    if constraints is not None:
-        return _daqp(M, t, s, feasible, most, _rows(len(M), constraints))
-    if np.all(free.a <= most):
+    if constraints is None and np.all(free.a <= most):
         return free
-    found = _by_fixing(M, t, s, feasible, most) if feasible != "free" else None
-    return found or _daqp(M, t, s, feasible, most, _rows(len(M), None))
+    rows = _rows(len(M), constraints)
+    largest = max(np.abs(M).max(), np.abs(t).max(initial=0.0))
+    if not largest < 1e140 or not np.min(s) < 1e280:
+        raise SolverError(
+            f"means and target of up to {largest:.0e}, or their penalties, are too large for "
+            "bounds and constraints. Bring them to a smaller unit."
+        )
+    near_M, near_t = _near(M, t, feasible)
+    found = None
+    if constraints is None and feasible != "free":
+        found = _by_fixing(near_M, near_t, s, feasible, most)
+    found = found or _daqp(near_M, near_t, s, feasible, most, rows)
+    rest = t - found.a @ M
+    value = 0.5 * (rest @ rest + np.sum(np.where(found.a != 0, s, 0.0) * found.a * found.a))
+    return replace(found, value=np.asarray(value))
+
+
+def _near(M: np.ndarray, t: np.ndarray, feasible: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and target without what no source can change, which would drown all else.
+
+    Where weights sum to 1, this is also what all sources have in common.
+    """
+    origin = M[0] if feasible == "simplex" else np.zeros_like(t)
+    near = within_reach(M - origin, t - origin)
+    far = t - origin - near
+    if far @ far <= 1e4 * (near @ near + np.max(np.sum((M - origin) ** 2, axis=1))):
+        return M, t
+    return M - origin, near
 
 
 def _upper(upper: ArrayLike | None, s: np.ndarray, feasible: str) -> Float64[np.ndarray, " N"]:

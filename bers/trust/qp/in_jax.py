@@ -31,7 +31,8 @@ def weights_in_jax(
     >>> np.asarray(both, np.float64).round(3).tolist()
     [[0.772, 0.217, 0.01], [0.002, 0.043, 0.954]]
     """
-    M, t, s = jnp.asarray(M), jnp.asarray(t), jnp.asarray(s)
+    with np.errstate(over="ignore"):  # what single precision cannot hold is refused on the host
+        M, t, s = jnp.asarray(M), jnp.asarray(t), jnp.asarray(s)
     if feasible not in FEASIBLE:
         raise ConfigError(
             f"weights_in_jax(feasible=...) must be one of {', '.join(FEASIBLE)}; got {feasible!r}."

@@ -11,6 +11,8 @@
 
 #define DIRECT_STEPS 12      /* before the problem is approached through larger s */
 #define MOST_STEPS 150
+#define LEAST_WORK 6e9       /* multiplications that any problem is worth, some seconds; */
+#define DENSE_STEPS 8        /* a large one is worth so many steps in which all rows are active */
 #define COARSE_ROWS 512      /* a sample of so many rows gives a start for all of them */
 #define FINER 4              /* from sample to sample; with more, a start may be a poor one */
 #define LARGE (16 * COARSE_ROWS)
@@ -37,6 +39,7 @@ typedef struct {
     double *s, *b, c;        /* the problem, scaled */
     double *len, *back;      /* length of each row of D; what its y is multiplied by in the end */
     int uneven;              /* are some rows far longer than others */
+    double longest;          /* in the caller's units */
     double *D;               /* its rows, or the caller's rows where a copy would be large; */
     double *shift;           /* those still have to be shifted and scaled */
     double *shift_room;
@@ -51,9 +54,13 @@ typedef struct {
     Int *A;                  /* which rows are active, in order */
     Int *kept;               /* rows of the caller that are in D; as much room again */
     Int steps;
+    double work, most_work;  /* multiplications that were done, and that may be */
     Int last_n;              /* rows of the problem before this one, whose active rows are in A */
     void *room;              /* where all but the copy is */
 } Work;
+
+/* A row that has weight, or would like to. */
+typedef struct { double q, s; Int i; } Wanting;
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
@@ -446,11 +453,14 @@ PART int finished(const Work *W, double tolerance) {
     return 1;
 }
 
+PART int given_up(const Work *W) { return W->work > W->most_work; }
+
 /* Newton steps from w, p and A; 1 when the answer is reached, and is then in ya, v and q. */
 FOR_EACH_CPU static int descend(Work *W, Int most, double tolerance) {
     for (Int i = 0; i < most; i++) {
         W->steps++;
-        if (!newton_point(W)) return 0;
+        W->work += (double)W->d * ((double)W->k * (W->k < W->d ? W->k : W->d) + 8.0 * W->n);
+        if (given_up(W) || !newton_point(W)) return 0;
         product(W, NULL, W->n, W->v, W->q);
         if (finished(W, tolerance)) return 1;
         double tau = line_search(W);
@@ -502,6 +512,7 @@ FOR_EACH_CPU static int settle_on_few(Work *W) {
         Work few;
         if (reserve(&few, W->k, W->k, W->d)) {
             few.n = W->k, few.c = W->c, few.D = few.copy;
+            few.most_work = W->most_work - W->work;
             memcpy(few.b, W->b, sizeof(double) * W->d);
             memcpy(few.w, W->v, sizeof(double) * W->d);
             for (Int j = 0; j < W->k; j++) {
@@ -511,7 +522,7 @@ FOR_EACH_CPU static int settle_on_few(Work *W) {
             product(&few, NULL, few.n, few.w, few.p);
             choose(&few);
             done = settle(&few);
-            W->steps += few.steps;
+            W->steps += few.steps, W->work += few.work;
         }
         if (!done) { release(&few); break; }
         memcpy(W->v, few.v, sizeof(double) * W->d);
@@ -574,27 +585,62 @@ FOR_EACH_CPU static int resume(Work *W, const double *a) {
     return settle(W);
 }
 
+/* Where row i comes among its equals: by q, then s, then as it came. */
+static int by_q_and_s(const void *left, const void *right) {
+    const Wanting *a = left, *b = right;
+    if (a->q != b->q) return a->q < b->q ? -1 : 1;
+    if (a->s != b->s) return a->s < b->s ? -1 : 1;
+    return a->i < b->i ? -1 : 1;
+}
+
+PART void insertion_sort(Wanting *all, Int n) {
+    for (Int i = 1; i < n; i++) {
+        Wanting one = all[i];
+        Int j = i;
+        for (; j > 0 && by_q_and_s(&one, all + j - 1) < 0; j--) all[j] = all[j - 1];
+        all[j] = one;
+    }
+}
+
+PART int alike(const Wanting *a, const Wanting *b) { return a->q == b->q && a->s == b->s; }
+
+/* Give rows first … end − 1, which are alike, what their equals have on average. Those that are
+   left, which only have the same q and s, are moved to the front of the rest and asked again. */
+PART void share(const Work *W, double *y, Wanting *first, Wanting *end) {
+    while (end - first > 1) {
+        const double *row = raw(W, first->i);
+        double total = 0;
+        Wanting *other = first, *split = first;
+        for (; other < end; other++) {
+            if (memcmp(raw(W, other->i), row, sizeof(double) * W->d)) continue;
+            Wanting equal = *other;
+            *other = *split, *split++ = equal;
+            total += y[equal.i];
+        }
+        for (other = first; other < split; other++) y[other->i] = total / (double)(split - first);
+        first = split;
+    }
+}
+
 /* Rows that are equal to the last bit share their weight. With more active rows than features
    y comes from one formula, so they do already. */
 PART void share_among_equals(Work *W, double *y) {
     Int wanting = 0, *some = W->kept + W->n;
-    if (W->k > W->d) return;
+    if (W->k > W->d || W->k == 0) return;
     for (Int i = 0; i < W->n; i++) {
         some[wanting] = i;
         wanting += W->c - W->q[i] > 0 || y[i] > 0;
     }
-    for (Int j = 0; j < wanting; j++) {
-        Int first = some[j], members = 0;
-        double total = 0;
-        for (Int pass = 0; pass < (members == 1 ? 1 : 2); pass++)
-            for (Int l = 0; l < wanting; l++) {
-                Int i = some[l];
-                if (W->q[i] != W->q[first] || W->s[i] != W->s[first]) continue;
-                if (memcmp(raw(W, i), raw(W, first), sizeof(double) * W->d)) continue;
-                if (pass == 0) total += y[i], members++;
-                else y[i] = total / members;
-            }
+    Wanting few[SMALL], *all = wanting <= SMALL ? few : malloc(sizeof(Wanting) * wanting);
+    if (!all) return;
+    for (Int j = 0; j < wanting; j++) all[j] = (Wanting){W->q[some[j]], W->s[some[j]], some[j]};
+    if (wanting <= SMALL) insertion_sort(all, wanting);
+    else qsort(all, wanting, sizeof(Wanting), by_q_and_s);
+    for (Int j = 0, end = 0; j < wanting; j = end) {
+        while (end < wanting && alike(all + j, all + end)) end++;
+        share(W, y, all + j, all + end);
     }
+    if (all != few) free(all);
 }
 
 /* y of all rows in D. */

@@ -286,7 +286,7 @@ class AgentsConfig:
     """Test episodes at each."""
     watched: float = 1.0
     """How long demonstrators were watched."""
-    model: ModelConfig = ModelConfig(skip=True)  # noqa: RUF009
+    model: ModelConfig = ModelConfig(hidden=(200, 200), skip=True)  # noqa: RUF009
 
     def short(self, task: Task) -> Task:
         """The task with no more steps than this."""
@@ -295,5 +295,9 @@ class AgentsConfig:
 
 CONFIG = AgentsConfig()
 QUICK = AgentsConfig(
-    steps=500, points=4, tests=1, watched=0.1, model=ModelConfig(batches=500, skip=True)
+    steps=500,
+    points=4,
+    tests=1,
+    watched=0.1,
+    model=ModelConfig(hidden=(200, 200), batches=500, skip=True),
 )

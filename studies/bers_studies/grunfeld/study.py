@@ -52,7 +52,7 @@ def trial(config: GrunfeldConfig, seed: int) -> Iterator[dict[str, object]]:
         year = np.arange(firm.n)
         seen = year % 2 == 0 if protocol == "every other" else year < 10
         target, unseen = firm.take(seen), firm.take(~seen)
-        trust = Trust(others, model=config.model, joint=True, progress=False).observe(target)
+        trust = Trust(others, model=config.model, progress=False).observe(target)
         model = trust.model
         assert model is not None
         heads = model.features(unseen.x) @ model.heads.mu[:-1].T

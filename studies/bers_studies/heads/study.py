@@ -26,8 +26,9 @@ class HeadsConfig:
     """One study."""
 
     models: tuple[tuple[str, ModelConfig], ...] = (
-        ("BERS, rate 1e-4", ModelConfig()),
-        ("BERS, rate 1e-3", ModelConfig(learning_rate=1e-3)),
+        ("BERS", ModelConfig()),
+        ("one network, rate 1e-4", ModelConfig(hidden=(200, 200))),
+        ("one network, rate 1e-3", ModelConfig(hidden=(200, 200), learning_rate=1e-3)),
         ("paper, rate 1e-4", ModelConfig.paper()),
         ("paper, rate 1e-3", ModelConfig.paper(learning_rate=1e-3)),
     )

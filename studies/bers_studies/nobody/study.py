@@ -42,7 +42,7 @@ def trial(config: NobodyConfig, seed: int) -> Iterator[dict[str, object]]:
             Demonstrations(x, KINDS[kind](rng, x.astype(np.float64)), f"{kind} {i}")
             for i, x in enumerate(points)
         ]
-        trust = Trust(sources, joint=True, rng=seed, progress=False).observe(target)
+        trust = Trust(sources, rng=seed, progress=False).observe(target)
         for rule in config.rules:
             nobody = 1 - float(trust.weights_by(rule).sum())
             yield {"kind": kind, "rule": rule, "nobody": nobody}

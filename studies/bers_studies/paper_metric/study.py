@@ -30,7 +30,7 @@ VARIANTS: dict[str, Method] = {
     "10 batches a generation": _changed(batches=10),
     "d = 2": _changed(latent_dim=2),
     "d = 50": _changed(latent_dim=50),
-    "our model, the paper's metric": replace(PAPER, model=ModelConfig()),
+    "our model, the paper's metric": replace(PAPER, model=ModelConfig(hidden=(200, 200))),
 }
 """One thing changed at a time."""
 

@@ -48,7 +48,7 @@ _MODEL = ModelConfig.paper(activation="tanh", learning_rate=5e-4, batches=20_000
 OURS = Method(
     ReuseConfig(schedule=FADING, batches=20, subset=2000),
     TransitionConfig(mix="row", at_once=False),
-    ModelConfig(),
+    ModelConfig(hidden=(200, 200)),
 )
 _PAPER = ReuseConfig(rule="weights", schedule=FADING, batches=20, subset=None)
 

@@ -166,6 +166,8 @@ class Bench:
             rule=config.rule,
             model=self._model(method.model) if looks else None,
             batches=config.batches,
+            frozen=config.rule != "weights",
+            robust=False,
             subset=config.subset,
             keep=given.keep,
             predicts=False,

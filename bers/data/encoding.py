@@ -1,0 +1,187 @@
+"""Columns of somebody's table as features: numbers as they are, text as columns of 0 and 1.
+
+Enter: Arrow columns, and for text the values that count. Leave: one array of floats, and a name
+for each of its columns: `speed`, `gear=low`, or `s.0` for lists. A missing value is NaN.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bers.data.columns import chunked, compute, is_list, is_numeric, listed, side_by_side
+from bers.data.frames import column_block
+from bers.errors import DataError
+from bers.text import printable
+
+MOST_LEVELS = 50
+"""Text of more different values than this is refused."""
+
+
+def kind_of(kind: Any) -> str:
+    """What an Arrow type holds: number, text, empty, date or other.
+
+    >>> import pyarrow as pa
+    >>> kind_of(pa.bool_()), kind_of(pa.string()), kind_of(pa.date32()), kind_of(pa.null())
+    ('number', 'text', 'date', 'empty')
+    """
+    import pyarrow.types as t
+
+    if is_numeric(kind, lists=True):
+        return "number"
+    if t.is_null(kind):
+        return "empty"
+    if t.is_string(kind) or t.is_large_string(kind) or t.is_string_view(kind):
+        return "text"
+    if t.is_dictionary(kind):
+        return "text"
+    return "date" if t.is_temporal(kind) else "other"
+
+
+def refuse_kind(name: str, kind: Any, what: str) -> None:
+    """Raise for a column that cannot be a feature.
+
+    >>> import pyarrow as pa
+    >>> refuse_kind("a", pa.int8(), "it")
+    """
+    leave = "or leave it out: bers.as_sources(..., x=[...])."
+    if kind_of(kind) == "date":
+        raise DataError(
+            f"{what}: column {printable(name)!r} holds dates or times ({printable(str(kind))}). "
+            f"Turn it into numbers, such as days since a start, {leave}"
+        )
+    if kind_of(kind) == "other":
+        raise DataError(
+            f"{what}: column {printable(name)!r} has type {printable(str(kind))}, neither numbers "
+            f"nor text. Convert it, {leave}"
+        )
+
+
+def levels_of(column: Any) -> set[str]:
+    """The different values of a column of text or categories, without those that are missing.
+
+    >>> import pyarrow as pa
+    >>> sorted(levels_of(pa.chunked_array([["b", "a", None, "b"]])))
+    ['a', 'b']
+    """
+    return {value for value in _texts(column).unique().to_pylist() if value is not None}
+
+
+def refuse_many(name: str, levels: Sequence[str]) -> None:
+    """Raise for text of too many values.
+
+    >>> refuse_many("gear", ["high", "low"])
+    """
+    if len(levels) > MOST_LEVELS:
+        some = ", ".join(repr(printable(level, 20)) for level in levels[:3])
+        raise DataError(
+            f"column {printable(name)!r} holds {len(levels)} different texts ({some}, ...); at "
+            f"most {MOST_LEVELS} become columns. Join some of them, or leave the column out: "
+            "bers.as_sources(..., x=[...])."
+        )
+
+
+def indicators(column: Any, levels: Sequence[str], name: str, what: str) -> np.ndarray:
+    """One column of 0 and 1 for each level; NaN in rows where the value is missing.
+
+    >>> import pyarrow as pa
+    >>> indicators(pa.chunked_array([["b", None]]), ["a", "b"], "gear", "it").tolist()
+    [[0.0, 1.0], [nan, nan]]
+    """
+    import pyarrow as pa
+
+    values = _texts(column)
+    found = compute().index_in(values, value_set=pa.array(levels, pa.large_string()))
+    places = found.fill_null(-1).to_numpy()
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    new = (places < 0) & ~missing
+    if new.any():
+        row = int(new.argmax())
+        raise DataError(
+            f"{what}: column {printable(name)!r} holds {printable(repr(values[row].as_py()))} in "
+            f"row {row}, which no source has; they have: {listed(levels)}. Leave such rows out, or "
+            "give sources that have it."
+        )
+    result = np.zeros((len(places), len(levels)))
+    rows = np.flatnonzero(places >= 0)
+    result[rows, places[rows]] = 1.0
+    result[missing] = np.nan
+    return result
+
+
+def refuse_missing(column: Any, name: str, what: str, way: str) -> None:
+    """Raise where text is missing, naming column, row and count.
+
+    >>> import pyarrow as pa
+    >>> refuse_missing(pa.chunked_array([["b"]]), "gear", "it", "drop them")
+    """
+    missing = chunked(column).is_null().to_numpy()
+    if missing.any():
+        raise DataError(
+            f"{what}: column {printable(name)!r}: {missing.sum()} of {len(missing)} values are "
+            f"missing, the first in row {int(missing.argmax())}. Repair the rows, or {way}."
+        )
+
+
+def encoded(
+    rows: Any, columns: Sequence[str], levels: Mapping[str, Sequence[str]], what: str
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Columns of an Arrow table as features, and their names; `levels` says which are text.
+
+    >>> import pyarrow as pa
+    >>> rows = pa.table({"gear": ["low", "high"], "speed": [1, 2]})
+    >>> x, names = encoded(rows, ["speed", "gear"], {"gear": ["high", "low"]}, "it")
+    >>> names, x.tolist()
+    (('speed', 'gear=high', 'gear=low'), [[1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    """
+    blocks: list[np.ndarray] = []
+    names: list[str] = []
+    for column in columns:
+        values = rows.column(column)
+        if column in levels:
+            blocks.append(indicators(values, levels[column], column, what))
+            names += [f"{column}={level}" for level in levels[column]]
+        else:
+            block, own = column_block(values, column, what)
+            blocks.append(block)
+            names += own
+    sizes = {
+        block.dtype.itemsize
+        for block, column in zip(blocks, columns, strict=True)
+        if column not in levels  # 0 and 1 fit into any
+    }
+    kind = np.float32 if sizes and max(sizes) <= 4 else np.float64
+    return side_by_side(blocks, kind), tuple(names)
+
+
+def column_behind(feature: str, schema: Any) -> str | None:
+    """The column that a feature is made of: itself, or one of text or lists.
+
+    >>> import pyarrow as pa
+    >>> schema = pa.schema({"speed": pa.int8(), "gear": pa.string()})
+    >>> column_behind("gear=low", schema), column_behind("load", schema)
+    ('gear', None)
+    """
+    if feature in schema.names:
+        return feature
+    found = [
+        field.name
+        for field in schema
+        if (kind_of(field.type) in ("text", "empty") and feature.startswith(f"{field.name}="))
+        or (
+            is_list(field.type)
+            and feature.startswith(f"{field.name}.")
+            and feature[len(field.name) + 1 :].isdigit()
+        )
+    ]
+    return max(found, key=len) if found else None
+
+
+def _texts(column: Any) -> Any:
+    """Text or categories as text, in one chunk."""
+    import pyarrow as pa
+
+    values = chunked(column)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    return values.cast(pa.large_string()).combine_chunks()

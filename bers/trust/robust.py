@@ -1,0 +1,117 @@
+"""Labels that lie so far off that nothing at hand explains them.
+
+Enters: the judging model, a target or a source. Leaves: which rows to leave out. One such label
+is worth hundreds of others in a sum of squares, so a typing error would decide whom to trust.
+
+A row of the target is far off if it is so for every explanation: a constant, and each source's
+function up to an offset and a scale, fitted so that rows far away do not count. A row of a source
+is far off if its label is, and the head that was fitted without it does not foresee it.
+[Eq. far_off]
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float64, Int
+
+from bers.data.demonstrations import Demonstrations
+from bers.data.source import Source
+from bers.model.neural_linear import Model
+from bers.model.posteriors import features
+from bers.trust.beliefs import Beliefs
+
+_FAR = 6.0  # robust standard deviations
+_FEWEST, _MOST = 8, 4096  # rows of the target that are looked at one by one
+_SHARE = 0.1  # of the rows: if more are far off, that is how the labels are
+_STEPS = 10
+_FEW_LABELS, _FAR_LABEL = 20, 8.0  # rows of a source; robust standard deviations from its middle
+
+
+def far_off(model: Model, known: Beliefs, target: Source) -> tuple[int, ...]:
+    """Rows of the target, counted from 0, that are left out; none where they cannot be seen."""
+    if not isinstance(target, Demonstrations) or not _FEWEST <= target.n <= _MOST:
+        return ()
+    Phi = features(model.state.encoder, model.inputs.standardise(target.x))
+    f = Phi @ known.sources.mu[known.known].T
+    return tuple(odd_rows(target.y, f).tolist())
+
+
+def odd_rows(y: Float64[np.ndarray, " n"], f: Float64[np.ndarray, "n N"]) -> Int[np.ndarray, " k"]:
+    """Rows whose labels are far from their middle and from every function, offset and scale free.
+
+    >>> f = np.linspace(-1, 1, 30)[:, None]
+    >>> y = 2 * f[:, 0] + 0.1 * np.cos(np.arange(30.0))
+    >>> y[7] += 20
+    >>> odd_rows(y, f).tolist()
+    [7]
+    """
+    away = np.abs(y - np.median(y))
+    nearest = _in_spreads(away[:, None], np.median(away)[None])[:, 0]
+    if f.shape[1]:
+        nearest = np.minimum(nearest, _in_spreads(*_robust_lines(y, f)).min(1))
+    odd = np.flatnonzero(nearest > _FAR)
+    return odd if len(odd) <= max(1, _SHARE * len(y)) else odd[:0]
+
+
+def _robust_lines(y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Distance of every label from a line in each function, and its median; far rows count less.
+
+    Where a function is far out the line is less sure, and the distance is shortened by as much.
+    """
+    weight = np.where(np.abs(y - np.median(y)) <= 3 * _spread(y), 1.0, 0.0)[:, None]
+    weight = np.broadcast_to(weight, f.shape)
+    away = far = np.zeros_like(f)
+    for _ in range(_STEPS):
+        total = weight.sum(0)
+        middle, centre = (weight * f).sum(0) / total, (weight * y[:, None]).sum(0) / total
+        g, z = f - middle, y[:, None] - centre
+        size = (weight * g**2).sum(0)
+        size = np.where(size > 0, size, 1.0)
+        away = np.abs(z - (weight * g * z).sum(0) / size * g)
+        far = np.sqrt(1 + 1 / total + g**2 / size)
+        u = _in_spreads(away, np.median(away, axis=0)) / 4.685  # Tukey's bisquare
+        weight = np.maximum(np.where(u < 1, (1 - u**2) ** 2, 0.0), 1e-12)
+    return away / far, np.median(away, axis=0)
+
+
+def _spread(y: np.ndarray) -> float:
+    return 1.4826 * float(np.median(np.abs(y - np.median(y)))) or float(np.std(y))
+
+
+def _in_spreads(away: np.ndarray, middle: np.ndarray) -> np.ndarray:
+    """In robust standard deviations; where half of the rows are exact, nothing can be far off."""
+    spread = 1.4826 * middle
+    return np.where(spread > 0, away / np.where(spread > 0, spread, 1.0), 0.0)
+
+
+def without_far_labels(source: Any) -> Any:
+    """A source without the few labels that are far from its middle, if they can be looked at.
+
+    >>> y = np.append(np.arange(40.0), 1e4)
+    >>> without_far_labels(Demonstrations(np.arange(41.0), y, "a")).n
+    40
+    """
+    if not isinstance(source, Demonstrations) or source.n < _FEW_LABELS:
+        return source
+    away = np.abs(source.y - np.median(source.y))
+    far = _in_spreads(away, np.median(away)) > _FAR_LABEL
+    return source.take(np.flatnonzero(~far)) if 0 < far.sum() <= _SHARE * source.n else source
+
+
+def with_explained(model: Model, head: int, source: Any, near: Any) -> Any:
+    """The source with those of its far labels that the head, fitted without them, foresees."""
+    if near is source:
+        return source
+    away = np.abs(source.y - np.median(source.y))
+    far = np.flatnonzero(_in_spreads(away, np.median(away)) > _FAR_LABEL)
+    expected = model.predict(head, source.x[far])
+    fine = np.abs(source.y[far] - expected.mean) <= _FAR * expected.std
+    if fine.all():
+        return source
+    return source.take(np.setdiff1d(np.arange(source.n), far[~fine]))
+
+
+def without_rows(target: Source, rows: tuple[int, ...]) -> Demonstrations:
+    """The target without some of its rows."""
+    assert isinstance(target, Demonstrations)
+    return target.take(np.setdiff1d(np.arange(target.n), rows))

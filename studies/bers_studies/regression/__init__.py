@@ -1,0 +1,14 @@
+"""Regression on real groups: what do they learn from each other, and what does it cost?"""
+
+from bers_studies.study import Study
+
+STUDY = Study(
+    __name__,
+    about="schools, reactions and firms: groups that learn from each other",
+    trials=10,
+    parts=4,
+    quick_trials=1,
+    needs=("sklearn", "pandas", "statsmodels"),
+    order=165,
+    page="docs/sklearn.md",
+)
