@@ -15,14 +15,14 @@ from bers_studies.reacher_map.figures import draw_map
 from bers_studies.report.curves import Runs, read_runs
 from bers_studies.runner.run import Experiment, run
 
-TINY = ShownConfig(steps=1500, rows=600)
+TINY = ShownConfig(steps=6000, rows=2000)
 
 
 SMALL = ReacherConfig(episodes=2, tests=2, clone_epochs=3, shown=TINY)
 
 
 def short(method):
-    return replace(method, model=replace(method.model, batches=500))
+    return replace(method, model=replace(method.model, batches=1000))
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_near_demonstrators_are_trusted_from_the_start(folder):
 
 def test_demonstrations_are_those_of_their_goals():
     given = shown(0, TINY)
-    assert given.counts.tolist() == [600] * 4
+    assert given.counts.tolist() == [2000] * 4
     for i, goal in enumerate(SOURCES.values()):
         rows = given.part(i)
         tips = reacher._tips(rows.s_t) / 5
