@@ -48,7 +48,7 @@ def reading(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except BersError:
+    except (BersError, Warning):
         raise
     except FileNotFoundError as error:
         raise FileError(f"there is no file {path}. Check the path.") from error

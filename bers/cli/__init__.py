@@ -14,6 +14,7 @@ from bers.cli.common import (
     Progress,
     Seed,
     load_source,
+    load_sources,
     new_console,
     print_scores,
     print_table,
@@ -55,7 +56,6 @@ def fit(
     """Train one head per source; show how well each explains rows it has not seen."""
     import numpy as np
 
-    from bers.data.given import as_sources
     from bers.model.calibration import source_records
     from bers.model.config import ModelConfig
     from bers.model.model_files import save_model
@@ -65,7 +65,7 @@ def fit(
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip, held_out=held_out)
     if model is not None and (model.is_dir() or not model.absolute().parent.is_dir()):
         raise ConfigError(f"--model {model} must be a file in a folder that exists.")
-    sources, _ = as_sources([load_source(path, x, y, drop_nonfinite) for path in source])
+    sources, _ = load_sources(source, None, x, y, drop_nonfinite)
     rng = np.random.default_rng(seed)
     halves = [one.split(rng, held_out) for one in sources]
     trained = fit_model([kept for kept, _ in halves], config=config, rng=rng, progress=progress)

@@ -4,6 +4,7 @@ Enters: file names, records. Leaves: sources; text on standard output. Nothing h
 imported until it is needed.
 """
 
+import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -20,13 +21,18 @@ Progress = Annotated[
     bool | None,
     typer.Option("--progress/--no-progress", help="Bars; by default on a terminal only."),
 ]
+_WIDE = 240  # characters, where no terminal says how many
 
 
 def run_app(app: typer.Typer, name: str) -> None:
     """Run a command line: warnings and errors are one line each, and bad input exits with 2."""
 
+    shown: set[str] = set()
+
     def show(message: Warning | str, *where: object, **more: object) -> None:
-        print(f"{name}: warning: {message}", file=sys.stderr)
+        if str(message) not in shown:  # many files may have the same flaw
+            shown.add(str(message))
+            print(f"{name}: warning: {message}", file=sys.stderr)
 
     warnings.showwarning = show
     try:
@@ -41,6 +47,20 @@ def load_source(path: str, x: str | None, y: str | None, drop_nonfinite: bool) -
     from bers.data.storage import load
 
     return load(path, x=column_names(x), y=y, drop_nonfinite=drop_nonfinite)
+
+
+def load_sources(
+    paths: Sequence[str], target: str | None, x: str | None, y: str | None, drop_nonfinite: bool
+) -> tuple[list[Any], Any]:
+    """All sources and, where there is one, the target, with the same columns."""
+    from bers.data.given import as_sources
+
+    chosen = column_names(x)
+    if chosen is not None:  # text that is named becomes categories, and all tables have a say
+        return as_sources(list(paths), target, x=chosen, y=y, drop_nonfinite=drop_nonfinite)
+    sources = [load_source(path, x, y, drop_nonfinite) for path in paths]
+    new = None if target is None else load_source(target, x, y, drop_nonfinite)
+    return as_sources(sources, new)
 
 
 def column_names(x: str | None) -> list[str] | None:
@@ -114,7 +134,8 @@ def make_folder(out: Path) -> None:
 
 
 def new_console() -> Any:
-    """Standard output, without colours for numbers."""
+    """Standard output, without colours for numbers; lines of a pipe are as long as they are."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDE
+    return Console(highlight=False, width=wide)

@@ -14,7 +14,7 @@ import typer
 from bers.cli.common import (
     Progress,
     Seed,
-    load_source,
+    load_sources,
     new_console,
     print_ranking,
 )
@@ -69,8 +69,7 @@ def rank(
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise ConfigError(f"{name} {path} must be a file in a folder that exists.")
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip)
-    sources = [load_source(path, x, y, drop_nonfinite) for path in source]
-    new = load_source(target, x, y, drop_nonfinite)
+    sources, new = load_sources(source, target, x, y, drop_nonfinite)
     with (
         redirect_stdout(sys.stderr),  # Ray tells of dead workers on standard output
         pool(backend, jobs, address) as workers,  # pyright: ignore[reportArgumentType]

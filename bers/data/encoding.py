@@ -4,6 +4,7 @@ Enter: Arrow columns, and for text the values that count. Leave: one array of fl
 for each of its columns: `speed`, `gear=low`, or `s.0` for lists. A missing value is NaN.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,11 +12,13 @@ import numpy as np
 
 from bers.data.columns import chunked, compute, is_list, is_numeric, listed, side_by_side
 from bers.data.frames import column_block
-from bers.errors import DataError
+from bers.errors import DataError, DataWarning
 from bers.text import printable
 
 MOST_LEVELS = 50
 """Text of more different values than this is refused."""
+_MOSTLY = 0.8  # of a column's texts that are numbers: then the others are slips, not categories
+_NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 
 
 def kind_of(kind: Any) -> str:
@@ -55,6 +58,45 @@ def refuse_kind(name: str, kind: Any, what: str) -> None:
             f"{what}: column {printable(name)!r} has type {printable(str(kind))}, neither numbers "
             f"nor text. Convert it, {leave}"
         )
+
+
+def refuse_nearly_numbers(column: Any, name: str, what: str) -> None:
+    """Raise for a column of text that would be numbers but for some cells, naming the first.
+
+    >>> import pyarrow as pa
+    >>> refuse_nearly_numbers(pa.chunked_array([["low", "7"]]), "gear", "it")
+    """
+    pc, values = compute(), _texts(column)
+    is_number = pc.match_substring_regex(values, _NUMBER).fill_null(True)
+    odd = ~is_number.to_numpy(zero_copy_only=False)
+    given = len(odd) - values.null_count
+    if not odd.any() or given - odd.sum() < _MOSTLY * given:
+        return
+    row = int(odd.argmax())
+    raise DataError(
+        f"{what}: column {printable(name)!r} holds numbers but for {odd.sum()} of {given} cells, "
+        f"the first in row {row}: {printable(repr(values[row].as_py()), 30)}. Write a number "
+        "there, or leave the cell empty and drop such rows (drop_nonfinite=True, "
+        "--drop-nonfinite)."
+    )
+
+
+def warn_left_out(kinds: Mapping[str, Any]) -> None:
+    """Name columns of files that are not used because they hold no numbers, and why.
+
+    >>> warn_left_out({})
+    """
+    if not kinds:
+        return
+    shown = [f"{printable(name, 30)!r} ({kind_of(kind)})" for name, kind in kinds.items()]
+    more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
+    text = any(kind_of(kind) == "text" for kind in kinds.values())
+    use = " Name all inputs, by x=[...] or --x, to use text as categories." if text else ""
+    warnings.warn(
+        f"left out, since they hold no numbers: columns {', '.join(shown[:10])}{more}.{use}",
+        DataWarning,
+        stacklevel=2,
+    )
 
 
 def levels_of(column: Any) -> set[str]:

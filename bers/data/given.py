@@ -26,6 +26,8 @@ from bers.data.encoding import (
     refuse_kind,
     refuse_many,
     refuse_missing,
+    refuse_nearly_numbers,
+    warn_left_out,
 )
 from bers.data.formats import Options, format_of
 from bers.data.formats.tables import Table, label_name
@@ -242,6 +244,14 @@ class _Loose:
             )
         return chosen
 
+    def left_out(self, columns: Sequence[str]) -> dict[str, Any]:
+        """Arrow types of the columns that do not become features; nearly numbers are refused."""
+        left = [n for n in self.table.schema.names if n != self.y_name and n not in columns]
+        for name in left:
+            if self.kind(name) == "text":
+                refuse_nearly_numbers(self.table.read([name]).column(0), name, self.what)
+        return {name: self.table.schema.field(name).type for name in left}
+
     def read(self, columns: Sequence[str]) -> Any:
         """These columns and, where it is one, the label, as an Arrow table."""
         return self.table.read([*columns, *([self.y_name] if self.labels is None else [])])
@@ -390,6 +400,8 @@ def _labels(y: Any, what: str) -> Any:
 def _label_floats(column: Any, name: str, what: str) -> np.ndarray:
     """One column of a table as labels."""
     if not is_numeric(column.type) and kind_of(column.type) != "empty":
+        if kind_of(column.type) == "text":
+            refuse_nearly_numbers(column, name, what)
         raise DataError(
             f"{what}: the label {printable(name)!r} has type {printable(str(column.type))}, not "
             "one number a row. Convert it, or name another with y=..."
@@ -424,10 +436,12 @@ def _settled(every: Sequence[Any], how: _How) -> list[Source]:
         for column in table.offered
         if any(name == column or name.startswith(f"{column}=") for name in others)
     }
-    read = []
+    read, left = [], {}
     for table in tables:
         columns = table.columns(needed)
         read.append(_Read(table, columns, table.read(columns)))
+        left |= table.left_out(columns) if how.x is None else {}
+    warn_left_out(left)
     texts = {column for one in read for column in one.columns if one.kind(column) == "text"}
     levels = {column: _levels(column, read, others, how.x or ()) for column in sorted(texts)}
     made = iter([_record(one, levels, how) for one in read])
@@ -438,6 +452,9 @@ def _levels(
     column: str, read: Sequence[_Read], others: Sequence[str], x: Sequence[str]
 ) -> list[str]:
     """All values of a column of text, in order; or those that the caller named."""
+    for one in read:
+        if one.kind(column) == "text":
+            refuse_nearly_numbers(one.rows.column(column), column, one.table.what)
     holds = {one.kind(column): one.table.what for one in read}
     if "number" in holds:
         raise DataError(

@@ -20,9 +20,9 @@ _LINES: dict[str, tuple[_Cell, str]] = {
     "weight": (lambda one: _number(one["weight"], ".3f"), ""),
     "interval": (lambda one: _span(one["low"], one["high"]), ""),
     "best": (lambda one: _number(one["prob_best"], ".0%"), "chance to deserve the largest weight"),
-    "correlation": (
+    "corr.": (
         lambda one: _number(one["correlation"], "+.2f"),
-        "of the source's function with the target's labels",
+        "correlation of the source's function with the target's labels",
     ),
     "error": (
         lambda one: _number(one["error"], ".3g"),
@@ -37,7 +37,7 @@ _LINES: dict[str, tuple[_Cell, str]] = {
         "target rows outside the range that it has seen",
     ),
     "rows": (lambda one: f"{one['rows']:,}", ""),
-    "return": (lambda one: _number(one["value"], ".4g"), "mean return, or mean label"),
+    "return": (lambda one: _number(one["value"], ".3g"), "mean return, or mean label"),
 }
 """The columns after the name: what stands in a source's line, and what it means, if that is not
 plain. A new column is a field of `RankedSource` and a line here."""

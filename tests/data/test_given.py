@@ -283,13 +283,17 @@ def test_a_file_gives_text_where_a_frame_beside_it_has_it(tmp_path):
     pd.DataFrame(rows).to_csv(tmp_path / "log.csv", index=False)
     pq.write_table(pa.table(shuffled(rows, ["y", "note", "a", "gear"])), tmp_path / "log.parquet")
     frame = pd.DataFrame({"a": [5.0], "gear": ["high"], "y": [3.0]})
-    (text, rows, one), _ = as_sources([tmp_path / "log.csv", tmp_path / "log.parquet", frame])
+    files = [tmp_path / "log.csv", tmp_path / "log.parquet"]
+    with pytest.warns(DataWarning, match=r"left out, .* columns 'note' \(text\)\. Name"):
+        (text, rows, one), _ = as_sources([*files, frame])
     assert one.x_names == text.x_names == rows.x_names == ("a", "gear=high", "gear=low", "gear=off")
     assert text.x.tolist() == rows.x.tolist() == [[1, 0, 1, 0], [2, 0, 0, 1]]
     assert one.x.tolist() == [[5, 1, 0, 0]]
-    alone, _ = as_sources([tmp_path / "log.csv"])
-    same(alone[0], bers.load(tmp_path / "log.csv"))  # as ever: numbers only
-    chosen, _ = as_sources([tmp_path / "log.csv", tmp_path / "log.parquet"], x=["note", "a"])
+    with pytest.warns(DataWarning, match=r"columns 'gear' \(text\), 'note' \(text\)"):
+        alone, _ = as_sources(files[:1])
+    with pytest.warns(DataWarning, match=r"columns 'gear' \(text\), 'note' \(text\)"):
+        same(alone[0], bers.load(files[0]))  # as ever: numbers only
+    chosen, _ = as_sources(files, x=["note", "a"])
     for one in chosen:
         assert one.x_names == ("note=p", "note=q", "a")
         assert one.x.tolist() == [[1, 0, 1], [0, 1, 2]]
@@ -508,7 +512,7 @@ def test_a_table_of_many_rows_is_quick():
 
 
 def test_a_file_is_what_load_makes_of_it(tmp_path):
-    rows = shuffled() | {"who": ["p"] * N, "flag": COLUMNS["load"] > 0}
+    rows = shuffled() | {"flag": COLUMNS["load"] > 0}
     pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False)
     pq.write_table(pa.table(rows), tmp_path / "t.parquet", row_group_size=9)
     np.savez(tmp_path / "t.npz", x=X, y=COLUMNS["reward"])
@@ -768,3 +772,29 @@ def test_nothing_is_written_beside_a_file(tmp_path):
         warnings.simplefilter("error")
         as_source(tmp_path / "t.csv")
     assert [path.name for path in Path(tmp_path).iterdir()] == ["t.csv"]
+
+
+@pytest.mark.parametrize("place", ["source", "target"])
+def test_a_slip_in_a_column_of_numbers_is_named(tmp_path, place):
+    good, slip = tmp_path / "good.csv", tmp_path / "slip.csv"
+    rows = [f"{i},{i % 7},{i % 3}" for i in range(20)]
+    good.write_text("\n".join(["a,b,y", *rows]))
+    rows[12] = "12,ERR,0"
+    slip.write_text("\n".join(["a,b,y", *rows]))
+    given = ([slip], good) if place == "source" else ([good], slip)
+    said = r"slip.csv: column 'b' holds numbers but for 1 of 20 cells, the first in row 12: 'ERR'"
+    with pytest.raises(DataError, match=said):
+        as_sources(*given)
+    with pytest.raises(DataError, match=said):
+        bers.load(slip)
+    rows[12] = "12,5,n.a."
+    slip.write_text("\n".join(["a,b,y", *rows]))
+    with pytest.raises(DataError, match=r"slip.csv: column 'y' holds numbers but for 1 of 20"):
+        as_sources(*given)
+
+
+def test_words_and_numbers_are_categories(tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("\n".join(["gear,y", *(f"{'low' if i % 2 else i % 3},{i}" for i in range(12))]))
+    (made,), _ = as_sources([file], x=["gear"])
+    assert made.x_names == ("gear=0", "gear=1", "gear=2", "gear=low")

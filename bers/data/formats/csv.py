@@ -14,6 +14,7 @@ import numpy as np
 
 from bers.data.columns import as_array, compute
 from bers.data.demonstrations import Demonstrations
+from bers.data.encoding import kind_of, refuse_nearly_numbers
 from bers.data.formats import MAX_BYTES, Format, Options
 from bers.data.formats.metadata import (
     DTYPES,
@@ -188,7 +189,10 @@ def _choose(table: Any, path: Path, options: Options) -> Choice:
         import pyarrow as pa
 
         schema = pa.schema([pa.field(column, pa.float64()) for column in table.column_names])
-    return choose(schema, options.x, options.y, path.name, lambda column: 0)
+    for j, field in enumerate(schema) if options.x is None else ():
+        if kind_of(field.type) == "text":
+            refuse_nearly_numbers(table.column(j), field.name, path.name)
+    return choose(schema, options.x, options.y, path.name, lambda column: 0, options.payload or ())
 
 
 def _own(path: Path, max_bytes: int) -> Demonstrations:

@@ -25,6 +25,7 @@ from bers.data.columns import (
     list_floats,
     listed,
 )
+from bers.data.encoding import warn_left_out
 from bers.data.formats.metadata import DTYPES, Metadata, Stored
 from bers.errors import FileError
 from bers.text import printable
@@ -121,11 +122,13 @@ def choose(
     y: str | None,
     origin: str,
     list_width: Callable[[str], int],
+    used: Sequence[str] = (),
 ) -> Choice:
-    """Pick the columns; `list_width` tells how long the lists in a column are.
+    """Pick the columns; `list_width` tells how long the lists in a column are, `used` which
+    columns are something else.
 
     >>> import pyarrow as pa
-    >>> schema = pa.schema({"a": pa.float32(), "who": pa.string(), "reward": pa.float64()})
+    >>> schema = pa.schema({"a": pa.float32(), "reward": pa.float64()})
     >>> choose(schema, None, None, "t.csv", len)
     Choice(x=(Column(name='a', width=None, small=True),), y='reward', guessed=True)
     """
@@ -135,7 +138,10 @@ def choose(
             raise FileError(f"{origin}: {count} columns are named {printable(name)!r}; rename one.")
     y_name = label_name(names, y, origin)
     if x is None:
-        x = [n for n in names if n != y_name and is_numeric(schema.field(n).type, lists=True)]
+        kinds = {n: schema.field(n).type for n in names if n != y_name}
+        x = [n for n, kind in kinds.items() if is_numeric(kind, lists=True)]
+        if x:
+            warn_left_out({n: kind for n, kind in kinds.items() if n not in (*x, *used)})
     wanted = [x] if isinstance(x, str) else list(x)
     if not wanted:
         raise FileError(
