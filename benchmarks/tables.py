@@ -14,7 +14,7 @@ def made(sources, rows):
     for i in range(sources):
         x = rng.uniform(-1, 1, (rows, 6))
         y = np.sin(2 * x[:, :4]) @ w[i] + 0.1 * rng.standard_normal(rows)
-        yield bers.Demonstrations(x, y, f"s{i}")
+        yield bers.Demonstrations(x, y, f"s{{i}}")
 """
 _RANK = (
     _MADE

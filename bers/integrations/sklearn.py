@@ -27,6 +27,8 @@ try:
     from sklearn.metrics import r2_score
     from sklearn.utils import check_random_state
     from sklearn.utils.validation import check_is_fitted, validate_data
+
+    from bers.integrations.common_part import CommonPart
 except ImportError as error:
     raise ConfigError(
         "bers.sklearn needs scikit-learn 1.6 or later: pip install 'bers[sklearn]'"
@@ -114,7 +116,8 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
             seed = check_random_state(seed).randint(np.iinfo(np.int32).max)
         self.model_ = fit(sources, config=self.model, rng=seed, progress=False)
         self._usual = np.median([_spread(X[p], np.ones(X.shape[1])) for p in parts], axis=0)
-        found = [self._summarised(source.x, source.y) for source in sources]
+        self._common = self._common_part(sources)
+        found = self._all_summarised(sources)
         views = list(zip(*(group.rows for group in found), strict=True))
         self._pools = [pool(view, config=self.model_.config) for view in views]
         self._shares = self._stacked(sources, found)
@@ -226,21 +229,46 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
         leaning = [[h.share @ informed[h.which] for h in g.heads] for g in self._groups]
         return np.array(leaning) @ self._shares
 
-    def _views(self, X: np.ndarray, scale: InputScale | None) -> list[np.ndarray]:
-        """What heads can be linear in: encoder and inputs, inputs, inputs in own units."""
+    def _common_part(self, sources: Sequence[Demonstrations]) -> CommonPart | None:
+        """What all groups say together; None where they are one, or too small."""
+        if not CommonPart.worth_it(len(sources), sum(len(source.y) for source in sources)):
+            return None
+        return CommonPart([(source.x, source.y) for source in sources])
+
+    def _views(
+        self, X: np.ndarray, scale: InputScale | None, common: np.ndarray | None = None
+    ) -> list[np.ndarray]:
+        """What heads can be linear in: encoder and inputs, inputs, the common part, inputs in own
+        units. The columns of the common part are given for rows that its trees have seen."""
         x, one = self.model_.inputs.standardise(X).astype(np.float64), np.ones((len(X), 1))
         Phi = self.model_.features(X)
         found = [Phi if self.model_.config.skip else np.hstack([x, Phi]), np.hstack([x, one])]
+        if self._common is not None:
+            found.append(np.hstack([self._common(X) if common is None else common, one]))
         if scale is not None:
             found.append(np.hstack([(X - scale.mean) / scale.spread, one]))
         return found
 
     def _summarised(
-        self, X: np.ndarray, y: np.ndarray, scale: InputScale | None = None
+        self,
+        X: np.ndarray,
+        y: np.ndarray,
+        scale: InputScale | None = None,
+        common: np.ndarray | None = None,
     ) -> "_Group":
         """The rows of one group in every view."""
         scale = scale or InputScale(X.mean(axis=0), _spread(X, self._usual))
-        return _Group(scale, [nig.summarise(Phi, y) for Phi in self._views(X, scale)])
+        return _Group(scale, [nig.summarise(Phi, y) for Phi in self._views(X, scale, common)])
+
+    def _all_summarised(
+        self, sources: Sequence[Demonstrations], groups: Sequence["_Group"] | None = None
+    ) -> list["_Group"]:
+        """The rows that the common part has seen, in every view; in the units of `groups`."""
+        nothing = [None] * len(sources)
+        columns = self._common.columns if self._common is not None else nothing
+        scales = [group.scale for group in groups] if groups else nothing
+        each = zip(sources, scales, columns, strict=True)
+        return [self._summarised(source.x, source.y, scale, told) for source, scale, told in each]
 
     def _stacked(self, sources: Sequence["_Watched"], groups: Sequence["_Group"]) -> np.ndarray:
         """The share of each view with which rows that the encoder has not seen are foreseen best.
@@ -249,9 +277,9 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
         """
         rng = np.random.default_rng(0)
         halves = [source.halves or source.split(rng, _HELD_OUT) for source in sources]
-        seen = [
-            self._summarised(k.x, k.y, g.scale) for (k, _), g in zip(halves, groups, strict=True)
-        ]
+        kept = [first for first, _ in halves]
+        whole, self._common = self._common, self._common and CommonPart([(k.x, k.y) for k in kept])
+        seen = self._all_summarised(kept, groups)
         views = list(zip(*(group.rows for group in seen), strict=True))
         pools = [pool(view, config=self.model_.config) for view in views]
         foreseen, labels = [], []
@@ -261,6 +289,7 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
             said = zip(heads, self._views(held.x, group.scale), strict=True)
             foreseen.append(np.stack([head.predict(Phi)[0] for head, Phi in said], axis=1) / unit)
             labels.append(held.y / unit)
+        self._common = whole
         return _simplex_fit(np.concatenate(foreseen), np.concatenate(labels))
 
     def _predict(self, place: int, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from bers import ModelConfig
 from bers.errors import ConfigError, DataError
+from bers.integrations.common_part import CommonPart
 from bers.sklearn import MultiSourceRegressor
 
 SMALL = ModelConfig(hidden=(16,), latent_dim=8, batches=200, learning_rate=1e-2)
@@ -159,3 +160,43 @@ def test_bad_calls_say_what_to_do():
         MultiSourceRegressor(model=SMALL).fit(X, y, groups=np.array([1, "a"] * 30, dtype=object))
     with pytest.raises(DataError, match="missing.*Fill"):
         MultiSourceRegressor(model=SMALL).fit(X, y, groups=[None] * 60)
+
+
+def bent(n=150, groups=4, seed=0):
+    """All groups share a step; each has its own offset and scale."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (groups * n, 3))
+    number = np.repeat(np.arange(groups), n)
+    step = np.where(X[:, 0] > 0, 1.0, -1.0) * np.where(X[:, 1] > 0.3, 1.0, -1.0)
+    y = (1 + number) * step + 5.0 * number + 0.2 * rng.standard_normal(len(X))
+    return X, y, number
+
+
+def test_what_all_groups_say_together_is_a_view_of_its_own():
+    X, y, groups = bent()
+    fresh_X, fresh_y, fresh_groups = bent(seed=1)
+    lines = ModelConfig(hidden=(2,), latent_dim=1, batches=1)  # an encoder that sees nothing
+    known = MultiSourceRegressor(model=lines).fit(X, y, groups=groups)
+    assert known._common is not None
+    assert known._shares[2] > 0.9
+    assert known.score(fresh_X, fresh_y, groups=fresh_groups) > 0.98
+    own = fresh_groups == 3  # what comes later is seen by the same trees
+    few = known.adapt(fresh_X[own][:20], 100 - 2 * fresh_y[own][:20], group="new")
+    said = few.predict(fresh_X[own][20:], groups=["new"] * (own.sum() - 20))
+    assert np.corrcoef(said, 100 - 2 * fresh_y[own][20:])[0, 1] > 0.95
+
+
+def test_rows_that_trained_the_trees_are_foretold_by_others():
+    rng = np.random.default_rng(0)
+    noise = [(rng.uniform(size=(300, 2)), rng.standard_normal(300)) for _ in range(2)]
+    common = CommonPart(noise)
+    for (x, y), columns in zip(noise, common.columns, strict=True):
+        assert abs(np.corrcoef(columns[:, 0], y)[0, 1]) < 0.15
+        assert np.corrcoef(common(x)[:, 0], y)[0, 1] > 0.3  # seen, so foretold too well
+    assert np.concatenate(common.columns).std(axis=0) == pytest.approx([1, 1])
+
+
+def test_few_rows_or_one_group_have_no_common_part():
+    assert CommonPart.worth_it(2, 400)
+    assert not CommonPart.worth_it(2, 399)
+    assert not CommonPart.worth_it(1, 10_000)

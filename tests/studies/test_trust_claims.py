@@ -45,7 +45,7 @@ def test_eight_firms_of_eleven_are_enough(tmp_path, wins, holds):
 
 @pytest.mark.parametrize(("least", "holds"), [(0.98, True), (0.97, False)])
 def test_one_head_that_explains_too_little_is_enough(tmp_path, least, holds):
-    head = {"kind": "source", "setting": "BERS, rate 1e-4", "r2": 1.0}
+    head = {"kind": "source", "setting": "BERS", "r2": 1.0}
     others = [{**head, "kind": "target", "r2": 0.1}, {**head, "setting": "paper", "r2": 0.1}]
     write_trials(tmp_path / "heads", [[head, {**head, "r2": least}, *others]])
     claim = found(tmp_path)["heads-explain"]

@@ -10,7 +10,7 @@ import numpy as np
 from bers_studies.report.claim import Claim, claim_of
 from bers_studies.report.curves import Runs
 
-_SETTING = "BERS, rate 1e-4"
+_SETTING = "BERS"
 
 
 def claims(runs: Runs) -> Iterator[Claim]:
