@@ -5,7 +5,7 @@ from bers_studies.study import Study
 STUDY = Study(
     __name__,
     about="schools, reactions and firms: groups that learn from each other",
-    trials=10,
+    trials=5,
     parts=4,
     quick_trials=1,
     needs=("sklearn", "pandas", "statsmodels"),

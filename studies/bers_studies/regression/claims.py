@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bers_studies.regression.tables import ratios, reported
+from bers_studies.regression.tables import ratios
 from bers_studies.report.claim import Claim, claim_of
 from bers_studies.report.curves import Runs
 
@@ -18,7 +18,7 @@ _WORSE = 1.01
 def claims(runs: Runs) -> Iterator[Claim]:
     """Schools learn from each other, and no group is the worse for the others."""
     for problem in runs.values("problem"):
-        records = reported(runs.pick(problem=problem))
+        records = runs.pick(problem=problem)
         if problem == "school":
             found = [100 * r["explained"] for r in records if r["method"] == "together"]
             yield claim_of(

@@ -7,7 +7,7 @@ groups, and the rest of its rows are foretold. `together` is `MultiSourceRegress
 that is seen; `adapted` was fitted to the other groups and takes in the new one's rows without
 training; `alone` is the same estimator with the new group's rows only.
 
-Trials 0 to 4 were there to choose settings, trials 5 to 9 are reported.
+Trials 0 to 4 were there to choose settings; the study runs trials 5 to 9, which are reported.
 """
 
 from collections.abc import Iterator
@@ -30,6 +30,8 @@ PARTS = len(PROBLEMS)
 class RegressionConfig:
     """One study."""
 
+    first: int = 5
+    """Trial: those before it were there to choose settings."""
     data: str = "../shared/data"
     """Folder of the files; the environment variable BERS_DATA goes before."""
     shares: tuple[float, ...] = (0.05, 0.1, 0.2, 0.4)
@@ -43,9 +45,9 @@ class RegressionConfig:
 
 
 def trial(config: RegressionConfig, seed: int) -> Iterator[dict[str, Any]]:
-    """One problem; seeds go round the problems."""
-    number, which = divmod(seed, PARTS)
-    name = list(PROBLEMS)[which]
+    """One problem; seeds go round the problems, trial by trial."""
+    turn, which = divmod(seed, PARTS)
+    number, name = config.first + turn, list(PROBLEMS)[which]
     problem = PROBLEMS[name](Path(config.data))
     run = _schools if name == "school" else _new_groups
     for record in run(config, problem, name, number):

