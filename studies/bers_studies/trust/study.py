@@ -1,8 +1,8 @@
 """Which rule finds the right source, and how soon: weights on the test functions, by generation.
 
 Enters: rules and a seed. Leaves: one record per target and rule.
-Differential Evolution runs on a target without any help; after each generation the model is
-refined by one batch, and every rule weighs the sources by the same posteriors. UCB learns by
+Differential Evolution runs on a target without any help; after each generation its rows so far get
+a head, and every rule weighs the sources by the same posteriors. UCB learns by
 trying, so it has a run of its own, in which the source it picks is reused as in the paper.
 """
 
