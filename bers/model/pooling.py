@@ -29,6 +29,10 @@ _ENOUGH = 200  # heads tell what a population is; more of them only take longer
 _SHAPES = (1.0, 20.0)  # between which the noise's α may lie
 _LEAST_NOISE = 1e-8  # σ² in units of the labels' variance
 _ENOUGH_ROWS = 8  # fewer labels say too little about their own spread
+_NEAREST, _LEAST_LIKE = 3, 0.05  # sources that are priors of their own: how many, and from when
+_APART = (1e-2, 1e-1, 1.0, 1e1)  # variance of a head around that of the one source it is like
+_QUIET = (1e-4, 1e-2)  # of the labels' variance, as noise of a neutral prior
+_NEAR_SHAPE = 2.0  # α of the noise there: as that of the source, as two rows would say
 _SMALL = 1e-4  # a prior with a smaller share is left out
 
 
@@ -228,6 +232,8 @@ class Pool:
     """Populations in each source's own units."""
     speakers: tuple[int, ...]
     """The sources behind the populations: all, or some of very many."""
+    scales: tuple[LabelScale, ...] = ()
+    """Of each source's labels: its own units."""
     heads: tuple[Averaged, ...] = ()
     """Of the sources."""
 
@@ -251,7 +257,12 @@ class Pool:
         """
         return _label_scale(rows, self.usual, self.config)
 
-    def new(self, rows: nig.Summary | None = None, without: int | None = None) -> Averaged:
+    def new(
+        self,
+        rows: nig.Summary | None = None,
+        without: int | None = None,
+        like: Float64[np.ndarray, " N"] | None = None,
+    ) -> Averaged:
         """The head of a new source, or of a known one with other rows.
 
         Parameters
@@ -260,6 +271,9 @@ class Pool:
             Its rows; None where there are none yet.
         without
             The number of the known source that the rows are of. It is left out of the prior.
+        like
+            How far it is believed to be like each of the sources; their sum is at most one. Those
+            that it is most like are priors of their own, beside what all have in common.
 
         Returns
         -------
@@ -269,12 +283,27 @@ class Pool:
         shares = _shares(self.heads, len(self.informed))
         log_odds = np.log1p(np.delete(shares, [] if without is None else without, 0).sum(axis=0))
         scale = self.usual if rows is None else self.label_scale(rows)
-        priors = nig.stack(list(_priors(self, scale, without)))
+        priors = list(_priors(self, scale, without))
         if rows is None:
-            return _weighed(priors, np.where(self.informed, 0.0, -np.inf), log_odds)
+            return _weighed(nig.stack(priors), np.where(self.informed, 0.0, -np.inf), log_odds)
         if len(self.heads) == 1 and without == 0:
             log_odds = np.where(self.informed, -np.inf, log_odds)
-        return average(priors, rows, log_odds, _cost_of_scales(rows))
+        cost = _cost_of_scales(rows)
+        if like is not None:
+            doubtful = list(_doubtful(self, scale, priors[-1]))
+            near = list(_near(self, scale, like))
+            priors = [*priors, *doubtful, *(prior for prior, _ in near)]
+            log_odds = np.concatenate(
+                [
+                    log_odds - logsumexp(log_odds),
+                    np.full(len(doubtful), -np.log(len(doubtful))),
+                    np.log([share for _, share in near]),
+                ]
+            )
+            own = cost[len(_TAUS)]
+            costs = np.repeat([0.0, own, cost[-1], own], [2, 2, len(_QUIET), len(near)])
+            cost = np.append(cost, costs)
+        return average(nig.stack(priors), rows, log_odds, cost)
 
 
 def pool(rows: Sequence[nig.Summary], *, config: ModelConfig) -> Pool:
@@ -319,6 +348,7 @@ def pool(rows: Sequence[nig.Summary], *, config: ModelConfig) -> Pool:
         tuple(population(shared, tau) for tau in _TAUS),
         tuple(population(own, tau) for tau in _TAUS),
         tuple(chosen.tolist()),
+        tuple(scales),
     )
     return replace(found, heads=tuple(_heads(found, rows, scales)))
 
@@ -372,6 +402,38 @@ def _priors(pool: Pool, scale: LabelScale, without: int | None) -> Iterator[nig.
         U = neutral.U * np.sqrt(times)
         U[-1, -1] = neutral.U[-1, -1]
         yield nig.NIG(neutral.mu, U, neutral.alpha, neutral.beta)
+
+
+def _doubtful(pool: Pool, scale: LabelScale, neutral: nig.NIG) -> Iterator[nig.NIG]:
+    """Priors that allow for more: few sources hardly tell a covariance, nor another one's noise.
+
+    C is pulled towards as much of the identity as there are features, against the sources.
+    """
+    for each, units in ((pool.shared, pool.common), (pool.own, scale)):
+        for population in (each[0], each[-1]):
+            prior = population.prior()
+            N, d, C = len(population.mu), prior.d, prior.Sigma
+            C = (N * C + d * np.trace(C) / d * np.eye(d)) / (N + d) * (N + d + 1) / (N + 1)
+            noise = prior.beta / prior.alpha
+            loose = nig.NIG(prior.mu, _root_of_precision(C), np.array(1.0), noise)
+            yield _from_units(loose, units)
+    for share in _QUIET:
+        yield nig.NIG(neutral.mu, neutral.U, neutral.alpha, neutral.beta * share)
+
+
+def _near(
+    pool: Pool, scale: LabelScale, like: Float64[np.ndarray, " N"]
+) -> Iterator[tuple[nig.NIG, float]]:
+    """Priors around single sources, each in the new head's own units, and their shares."""
+    for i in np.argsort(-like, kind="stable")[:_NEAREST]:
+        if like[i] < _LEAST_LIKE:
+            return
+        head = _to_units(pool.heads[i].head, pool.scales[i])
+        for tau in _APART:
+            U = _root_of_precision(head.Sigma + tau * np.eye(head.d))
+            beta = _NEAR_SHAPE * head.beta / head.alpha
+            near = nig.NIG(head.mu, U, np.array(_NEAR_SHAPE), beta)
+            yield _from_units(near, scale), float(like[i]) / len(_APART)
 
 
 def _cost_of_scales(rows: nig.Summary) -> Float64[np.ndarray, " K"]:
@@ -487,6 +549,13 @@ def _in_units(rows: nig.Summary, scale: LabelScale) -> nig.Summary:
     R = rows.R.copy()
     R[..., -1] = (R[..., -1] - scale.loc * R[..., -2]) / scale.scale
     return nig.Summary(R, rows.n)
+
+
+def _to_units(head: nig.NIG, scale: LabelScale) -> nig.NIG:
+    """A head of labels y as one of (y − loc) / scale."""
+    mu = head.mu.copy()
+    mu[-1] -= scale.loc
+    return nig.NIG(mu / scale.scale, head.U, head.alpha, head.beta / scale.scale**2)
 
 
 def _from_units(head: nig.NIG, scale: LabelScale) -> nig.NIG:

@@ -68,6 +68,7 @@ def trust_parts(trust: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "keep": settings.keep,
         "remember": settings.remember,
         "frozen": settings.frozen,
+        "prior": settings.prior,
         "robust": settings.robust,
         "modelled": settings.modelled,
     }
@@ -117,6 +118,7 @@ def trust_settings(arrays: dict[str, np.ndarray], about: dict[str, Any]) -> dict
         "remember": about["remember"],
         "predicts": about["modelled"],
         "frozen": about["frozen"],
+        "prior": about.get("prior", "neutral"),
         "robust": about["robust"],
         "progress": False,
     }

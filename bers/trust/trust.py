@@ -15,9 +15,9 @@ it. An encoder that goes on learning from the target, for better predictions, is
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -30,9 +30,10 @@ from bers.data.source import Source
 from bers.data.transforms import Transform, transform_named, undo
 from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataError, FileError
+from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
-from bers.model.nig import StudentT
+from bers.model.nig import NIG, StudentT
 from bers.model.scaling import Memory
 from bers.parallel import Map, map_of
 from bers.text import printable, unique
@@ -40,8 +41,11 @@ from bers.trust.beliefs import Beliefs, Counts, beliefs
 from bers.trust.ranking import Ranking, ranking_of, undetermined
 from bers.trust.robust import far_off, with_explained, without_far_labels, without_rows
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
+from bers.trust.target import Common, informed_head
+from bers.trust.worth import Worth, worth_of
 
 Rng = int | np.integer | np.random.Generator
+Prior = Literal["sources", "neutral"]
 _ON_DISK = (
     "rows on disk can be observed once, first, and as they are. Load them into memory: "
     "bers.load(..., stream=False)."
@@ -61,6 +65,7 @@ class _Settings:
     remember: int | None
     frozen: bool
     """Whether sources are judged by the encoder as they left it."""
+    prior: Prior
     robust: bool
     modelled: bool
     """Whether there is a model, or will be."""
@@ -70,6 +75,13 @@ class _Settings:
     """Of the model that judges."""
     learned: Memory
     """Of the model that goes on learning."""
+    common: Common = field(default_factory=Common)
+    """What the sources' heads have in common, once it was asked for."""
+
+    @property
+    def informed(self) -> bool:
+        """Whether the target's head leans on the sources' heads."""
+        return self.prior == "sources" and self.frozen and not self.apart
 
     @property
     def apart(self) -> bool:
@@ -122,6 +134,10 @@ class Trust:
     frozen
         Judge by the encoder as the sources left it, whatever the one that predicts has learned. If
         not, the target's rows are judged by an encoder that was trained on them (paper).
+    prior
+        Where the target's head begins: with what the "sources" have in common and with those that
+        it is like, as far as its rows bear them out; or "neutral" (paper). With batches, or
+        without `frozen`, it is neutral.
     robust
         Leave out labels, of the target and of sources, that lie so far off that nothing explains
         them. A search visits such points in earnest: there it is better off without.
@@ -189,6 +205,7 @@ class Trust:
         model: Model | ModelConfig | None = None,
         batches: int = 0,
         frozen: bool = True,
+        prior: Prior = "sources",
         robust: bool = True,
         subset: int | None = None,
         transform: Transform | None = None,
@@ -206,6 +223,8 @@ class Trust:
             raise ConfigError(
                 f"model must be a bers.ModelConfig or a Model; got {type(model).__name__}."
             )
+        if prior not in ("sources", "neutral"):
+            raise ConfigError(f'prior must be "sources" or "neutral"; got {prior!r}.')
         found = rule_named(rule)
         fitted = model if isinstance(model, Model) else None
         settings = _Settings(
@@ -217,6 +236,7 @@ class Trust:
             keep=keep,
             remember=remember,
             frozen=frozen,
+            prior=prior,
             robust=robust,
             modelled=_modelled(found, predicts, sources),
             workers=map_of(workers),
@@ -265,7 +285,7 @@ class Trust:
     def _next(self, **changes: Any) -> "Trust":
         other = object.__new__(Trust)
         # what was seen is put together again when asked for
-        lost = {"target"} if changes.keys() & {"x", "y", "_whole_target"} else set()
+        lost = {"head"} | ({"target"} if changes.keys() & {"x", "y", "_whole_target"} else set())
         kept = {name: value for name, value in self.__dict__.items() if name not in lost}
         other._fill(**kept | changes)
         return other
@@ -485,13 +505,24 @@ class Trust:
         >>> trust.predict([[1.0], [1.2]]).mean.shape
         (2,)
         """
+        head, model = self.head, self.model
+        assert model is not None
+        return nig.predict(head, model.features(x))
+
+    @cached_property
+    def head(self) -> NIG:
+        """The target's head: what its rows say, on top of what the sources have in common."""
         if self.model is None:
             raise ConfigError(
                 f"with the rule {self.rule.name!r} there is no model here: Trust(predicts=True)."
             )
         if not self.has_target:
             raise DataError("nothing is known of the target yet: call observe(x, y) first.")
-        return self.model.predict(-1, x)
+        settings, known = self._settings, self._known
+        if not settings.informed or not isinstance(known, Beliefs):
+            return self.model.heads[-1]
+        common = settings.common.of(self.model, self._heard, settings)
+        return informed_head(common, known, self.weights)
 
     def relabel(self, x: ArrayLike, *, pessimism: float = 0.0) -> Float64[np.ndarray, " n"]:
         """What a source's rows would have earned in the target's task.
@@ -519,6 +550,70 @@ class Trust:
         expected = self.predict(x)
         labels = expected.mean - pessimism * expected.scale
         return undo(getattr(self.target, "transforms", ()), labels)
+
+    def worth(
+        self,
+        *,
+        horizon: int | None = None,
+        discount: float = 1.0,
+        best: Literal["lowest", "highest"] | None = None,
+        than: float | None = None,
+        level: float = 0.9,
+        rng: Rng | None = None,
+    ) -> Worth:
+        """What each source would have earned in the target's task. [Eq. worth]
+
+        Weights say who wanted the same; this says who would do well: goal and skill in one number.
+
+        Parameters
+        ----------
+        horizon
+            Steps of an episode, where the rows of a source are not in episodes; None: 1, so that
+            the worth is that of one row.
+        discount
+            Of rewards, per step of an episode.
+        best
+            For past runs: the worth of a source is that of its row with the "lowest" or "highest"
+            label. None: of all its rows.
+        than
+            What you earn yourself, to be compared with.
+        level
+            Of the intervals, between 0 and 1.
+        rng
+            For the draws; by default the same rows give the same answer.
+
+        Returns
+        -------
+        Worth
+            A line for each source: mean, interval, chances. Prints as a table.
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 1))
+        >>> y = x[:, 0]
+        >>> below, above = Demonstrations(x - 1, y, "below"), Demonstrations(x + 1, y, "above")
+        >>> config = ModelConfig(hidden=(8,), latent_dim=4, batches=50, skip=True)
+        >>> found = Trust([below, above], model=config).observe(x[:50], y[:50]).worth()
+        >>> found.best, found.mean.round().tolist()
+        ('above', [-1.0, 1.0])
+        """
+        head, model = self.head, self.model
+        assert model is not None
+        if not 0 < level < 1:
+            raise ConfigError(f"level must lie between 0 and 1; got {level}.")
+        return worth_of(
+            np.random.default_rng(len(self.y) if rng is None else rng),
+            head,
+            model,
+            self.sources,
+            names=self.names,
+            undone=getattr(self.target, "transforms", ()),
+            horizon=horizon,
+            discount=discount,
+            best=best,
+            than=than,
+            level=level,
+        )
 
     def ranking(self, *, draws: int = 400, level: float = 0.9, rng: Rng | None = None) -> Ranking:
         """The weights with intervals, what they rest on, and warnings.
@@ -734,6 +829,7 @@ class JointTrust:
             keep=None,
             remember=None,
             frozen=False,
+            prior="neutral",
             robust=False,
             modelled=found.needs == "posteriors",
             workers=None,

@@ -1,0 +1,116 @@
+"""What sources would have earned: linear in the target's weights; by episodes or by rows."""
+
+import numpy as np
+import pytest
+
+from bers import Demonstrations, ModelConfig, Trust, fit
+from bers.data.transforms import transform_named
+from bers.errors import ConfigError, DataError
+from bers.trust.worth import rows_of
+
+LINES = ModelConfig(hidden=(2,), latent_dim=1, batches=0, skip=True)
+
+
+def logs(where, name, episodes=20, length=5, seed=0):
+    """Episodes at places around `where`; each wanted to be at 3."""
+    rng = np.random.default_rng(seed)
+    x = np.asarray(where) + 0.3 * rng.standard_normal((episodes * length, 2))
+    ends = np.arange(len(x)) % length == length - 1
+    payload = {"reward": x[:, 0] - 3, "terminated": ends, "truncated": np.zeros(len(x), bool)}
+    return Demonstrations(
+        x, x[:, 0] - 3 + 0.01 * rng.standard_normal(len(x)), name, payload=payload
+    )
+
+
+def target(n=40, seed=7):
+    x = np.random.default_rng(seed).standard_normal((n, 2))
+    return x, 2 * x[:, 0] + x[:, 1] + 1
+
+
+def test_the_worth_is_what_the_target_pays_where_the_source_went():
+    sources = [logs((2.0, 0.0), "far", seed=1), logs((0.0, 0.0), "here", seed=2)]
+    found = Trust(sources, model=LINES).observe(*target()).worth()
+    true = [5 * np.mean(2 * s.x[:, 0] + s.x[:, 1] + 1) for s in sources]
+    assert found.mean == pytest.approx(true, rel=0.02)
+    assert found.best == "far"
+    assert found.of == "an episode"
+    for line, value in zip(found.sources, true, strict=True):
+        assert line.low <= line.mean <= line.high
+        assert line.low < value < line.high
+        assert line.foreseen > 0.5
+    assert [line.prob_best for line in found.sources] == [1.0, 0.0]
+
+
+def test_discounts_count_from_the_start_of_each_episode():
+    source = logs((1.0, 1.0), "a", episodes=3, length=4)
+    model = fit([source], config=LINES)
+    Phi = model.features(source.x).reshape(3, 4, -1)
+    expected = np.einsum("t,etd->d", 0.5 ** np.arange(4), Phi) / 3
+    assert rows_of(model, source, discount=0.5).psi == pytest.approx(expected)
+
+
+def test_rows_that_are_in_no_episode_are_paid_one_by_one_or_over_a_horizon():
+    x, y = target(200)
+    source = Demonstrations(x, y, "rows")
+    trust = Trust([source], model=LINES).observe(*target())
+    one, many = trust.worth(), trust.worth(horizon=10, discount=0.9)
+    assert one.of == "a row"
+    assert one.mean == pytest.approx([y.mean()], abs=0.05)
+    assert many.mean == pytest.approx(one.mean * (1 - 0.9**10) / 0.1)
+
+
+def test_past_runs_are_worth_their_best_rows():
+    x, y = target(200)
+    sources = [Demonstrations(x, y, "same"), Demonstrations(x, -y, "turned")]
+    trust = Trust(sources, model=LINES).observe(*target())
+    low, high = trust.worth(best="lowest"), trust.worth(best="highest")
+    assert low.mean == pytest.approx([y.min(), y.max()], abs=0.2)
+    assert (low.best, high.best) == ("same", "same")
+    assert low.of == "its lowest row"
+    logged = Trust(
+        [Demonstrations(x, np.exp(y), "e")], model=LINES, transform=transform_named("log")
+    )
+    found = logged.observe(x[:50], np.exp(y[:50])).worth(best="lowest")
+    assert found.mean == pytest.approx(
+        [np.expm1(logged.observe(x[:50], np.exp(y[:50])).predict(x[[y.argmin()]]).mean[0])]
+    )
+    with pytest.raises(ConfigError, match="sums of transformed labels.*no transform"):
+        logged.observe(x[:50], np.exp(y[:50])).worth()
+
+
+def test_the_chance_to_be_better_than_oneself():
+    sources = [logs((2.0, 0.0), "far", seed=1), logs((0.0, 0.0), "here", seed=2)]
+    found = Trust(sources, model=LINES).observe(*target()).worth(than=10.0)
+    assert [line.prob_better for line in found.sources] == [1.0, 0.0]
+    assert "above 10" in repr(found)
+
+
+def test_where_the_target_was_never_seen_little_is_foreseen():
+    rng = np.random.default_rng(0)
+    x = np.c_[rng.standard_normal(100), np.zeros(100)]
+    source = Demonstrations(
+        rng.standard_normal((200, 2)) * [0.1, 30.0], rng.standard_normal(200), "a"
+    )
+    alone = Trust([source], model=LINES, prior="neutral")
+    found = alone.observe(x, x[:, 0]).worth()
+    assert found.sources[0].foreseen < 0.5
+    assert found.sources[0].high - found.sources[0].low > 0.1
+
+
+def test_a_source_without_rows_has_no_worth_and_bad_words_are_refused():
+    empty = Demonstrations(np.zeros((0, 2)), np.zeros(0), "empty")
+    trust = Trust([logs((0.0, 0.0), "a"), empty], model=LINES).observe(*target())
+    found = trust.worth()
+    assert np.isnan(found.mean[1])
+    assert found.best == "a"
+    with pytest.raises(ConfigError, match="lowest"):
+        trust.worth(best="least")
+    with pytest.raises(ConfigError, match="discount.*above 0"):
+        trust.worth(discount=1.5)
+    with pytest.raises(ConfigError, match="whole number above 0"):
+        trust.worth(horizon=0)
+    mixed = [logs((0.0, 0.0), "a"), Demonstrations(*target(), "rows")]
+    with pytest.raises(DataError, match="in episodes and others are not"):
+        Trust(mixed, model=LINES).observe(*target()).worth()
+    with pytest.raises(DataError, match="observe"):
+        Trust(mixed, model=LINES).worth()
