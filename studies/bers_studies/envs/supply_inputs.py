@@ -27,7 +27,7 @@ def trucks_and_stocks(
     >>> trucks_and_stocks(empty, act, empty, config=SupplyChain()).shape
     (2, 94)
     """
-    trucks = np.asarray(_trucks(jnp.asarray(s_tm1), jnp.asarray(a_tm1), config=config))
+    trucks = np.asarray(trucks_per_route(jnp.asarray(s_tm1), jnp.asarray(a_tm1), config=config))
     return np.concatenate(
         [s_tm1, s_t, a_tm1, trucks[:, _routes(config.K)]], axis=1, dtype=np.float32
     )
@@ -64,9 +64,10 @@ def one_hot(
 
 
 @partial(jax.jit, static_argnames="config")
-def _trucks(
+def trucks_per_route(
     stock: Int[Array, "n places"], action: Float32[Array, "n A"], *, config: SupplyChain
 ) -> Int[Array, "n pairs"]:
+    """Trucks from every place to every other, row by row."""
     units = jax.vmap(partial(shipments, config=config))(stock, action)
     return trucks_for(units, config=config).reshape(len(stock), -1)
 
