@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 import numpy as np
 from jaxtyping import Float64
 
+from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
 from bers.deprecated import old_name
 from bers.model.neural_linear import Model
@@ -29,6 +30,8 @@ _UNITS = 100.0  # times the spread of the others, from which a column seems to b
 _HELD = 20  # rows that were held out, for a share of them to say something
 _SURE, _SURE_OF_NOBODY = 0.6, 0.9  # mean weight over the draws, from which the answer is decided
 _RISING = 0.05  # nats a row that training still gained in its last quarter
+
+_COMPARED = 100_000  # rows of the target, up to which copies are looked for
 
 nan = float("nan")
 
@@ -100,6 +103,8 @@ class Ranking:
     """Chance that "nobody" deserves the largest weight."""
     undecided: bool = False
     """Whether the rows do not settle who, if anybody, is to be trusted."""
+    distinct_rows: int | None = None
+    """Of the target; None where they are too many to be compared with each other."""
     outliers: tuple[int, ...] = ()
     """Rows of the target, counted from 0, that were left out because their labels lie far off."""
     explained: float = nan
@@ -203,6 +208,9 @@ def ranking_of(
     low, high, top = _intervals(drawn, level, known.N)
     lines = _lines(model, known, sources, target, a, low, high, top, memory)
     blind = any(line.extrapolation > _OUTSIDE for line in lines)
+    distinct = _distinct(target)
+    copies = distinct is not None and distinct < min(_FEW, target.n)
+    settled = drawn is None or (not copies and _decided(drawn.mean(0), _groups(known), blind))
     ranking = Ranking(
         lines,
         target=target.name,
@@ -212,7 +220,8 @@ def ranking_of(
         nobody_low=low[-1],
         nobody_high=high[-1],
         nobody_prob_best=top[-1],
-        undecided=drawn is not None and not _decided(drawn.mean(0), _groups(known), blind),
+        undecided=not settled,
+        distinct_rows=distinct,
         outliers=outliers,
         explained=_explained(known),
         mixture_explained=_mixture_explained(known, a),
@@ -229,6 +238,13 @@ def undetermined(sources: Sequence[Source], target: Source, rule: Rule, level: f
     return Ranking(
         tuple(lines), target.name, target.n, rule.name, level, undecided=True, warnings=(note,)
     )
+
+
+def _distinct(target: Source) -> int | None:
+    """Rows of the target that differ from each other, in inputs or label."""
+    if not isinstance(target, Demonstrations) or target.n > _COMPARED:
+        return None
+    return len(np.unique(np.column_stack([target.x, target.y]), axis=0))
 
 
 def _drawn(
@@ -423,6 +439,11 @@ def _notes_on_rows(
                 f"left out of '{name}': {'1 label' if count == 1 else f'{count} labels'} far from "
                 "all others, which its head does not foresee. Check, or give a transform."
             )
+    if ranking.distinct_rows is not None and ranking.distinct_rows <= ranking.target_rows / 2:
+        yield (
+            f"only {ranking.distinct_rows} of the target's {ranking.target_rows} rows are "
+            "distinct, and copies count as evidence. Drop them, unless they were measured anew."
+        )
     if ranking.target_rows < _FEW:
         rows = "1 row" if ranking.target_rows == 1 else f"{ranking.target_rows} rows"
         yield f"the target has only {rows}; collect more before you rely on the weights."
@@ -439,9 +460,10 @@ def _notes_on_heads(ranking: Ranking, model: Model, names: list[str]) -> Iterato
     poor = [n for n, line in zip(names, ranking.sources, strict=True) if line.skill < _POOR]
     if poor:
         yield (
-            f"on rows that were held out, the head of {_listed(poor)} explains less than "
-            f"{_POOR:.0%} of its own labels, so it can say little for or against. Give more rows, "
-            "or inputs that the label depends on."
+            f"on rows that were held out, the {'head' if len(poor) == 1 else 'heads'} of "
+            f"{_listed(poor)} {'explains' if len(poor) == 1 else 'explain'} less than {_POOR:.0%} "
+            f"of {'its' if len(poor) == 1 else 'their'} own labels, and can say little for or "
+            "against. Give more rows, or inputs that the label depends on."
         )
     narrow = [
         (name, share)
@@ -452,7 +474,7 @@ def _notes_on_heads(ranking: Ranking, model: Model, names: list[str]) -> Iterato
         name, share = min(narrow, key=lambda one: one[1])
         yield (
             f"90% intervals of the head of '{name}' hold {share:.0%} of its held-out labels: its "
-            "certainty cannot be believed."
+            "certainty cannot be believed. Give it more rows."
         )
     if not _converged(model):
         yield (
@@ -491,8 +513,10 @@ def _notes_on_inputs(
         share, by_column = _outside(model, sources[worst], target, memory)
         column = printable(columns[int(np.argmax(by_column))], 30)
         yield (
-            f"target rows lie outside what {_listed([names[i] for i in out])} has seen: "
-            f"{share:.0%} of them, most in {column}. There its head guesses."
+            f"target rows lie outside what {_listed([names[i] for i in out])} "
+            f"{'has' if len(out) == 1 else 'have'} seen: {share:.0%} of them, most in {column}. "
+            f"There {'its head guesses' if len(out) == 1 else 'their heads guess'}, and nobody can "
+            "be said to be unlike the target."
         )
     some = [i for i, source in enumerate(sources) if source.n > 1]
     if len(some) > 1:

@@ -23,6 +23,7 @@ from bers.trust.beliefs import Beliefs
 _FAR = 6.0  # robust standard deviations
 _FEWEST, _MOST = 8, 4096  # rows of the target that are looked at one by one
 _SHARE = 0.1  # of the rows: if more are far off, that is how the labels are
+_CODE, _CODES = 3, 0.3  # rows with one far label, from which it is a code for a missing value
 _STEPS = 10
 _FEW_LABELS, _FAR_LABEL = 20, 8.0  # rows of a source; robust standard deviations from its middle
 
@@ -44,13 +45,19 @@ def odd_rows(y: Float64[np.ndarray, " n"], f: Float64[np.ndarray, "n N"]) -> Int
     >>> y[7] += 20
     >>> odd_rows(y, f).tolist()
     [7]
+    >>> y[:6] = -999  # a code for a missing value
+    >>> odd_rows(y, f).tolist()
+    [0, 1, 2, 3, 4, 5, 7]
     """
     away = np.abs(y - np.median(y))
     nearest = _in_spreads(away[:, None], np.median(away)[None])[:, 0]
     if f.shape[1]:
         nearest = np.minimum(nearest, _in_spreads(*_robust_lines(y, f)).min(1))
     odd = np.flatnonzero(nearest > _FAR)
-    return odd if len(odd) <= max(1, _SHARE * len(y)) else odd[:0]
+    _, which, counts = np.unique(y[odd], return_inverse=True, return_counts=True)
+    codes = counts[which] >= _CODE if len(odd) else np.zeros(0, bool)
+    few = np.sum(~codes) <= max(1, _SHARE * len(y)) and np.sum(codes) <= _CODES * len(y)
+    return odd if few else odd[:0]
 
 
 def _robust_lines(y: np.ndarray, f: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

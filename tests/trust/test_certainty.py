@@ -317,3 +317,26 @@ def test_what_the_targets_head_explains_is_by_leaving_out_each_row(runs, target)
     share = 1 - np.sum(np.square(left)) / np.sum(np.square(alone))
     assert _explained(known) == pytest.approx(share, abs=1e-9)
     assert 0.8 < share < 1
+
+
+def test_a_code_for_missing_labels_is_left_out():
+    x = np.random.default_rng(0).uniform(-1, 1, (250, 2))
+    runs = [Demonstrations(x, x[:, 0], "a"), Demonstrations(x, x[:, 1], "b")]
+    y = x[:50, 1].copy()
+    y[::7] = -999.0
+    found = rank(runs, Demonstrations(x[:50], y, "new"), model=SMALL)
+    assert found.outliers == tuple(range(0, 50, 7))
+    assert found.verdict == "b"
+
+
+def test_copies_of_a_few_rows_settle_nothing():
+    x = np.random.default_rng(0).uniform(-1, 1, (250, 2))
+    runs = [Demonstrations(x, x[:, 0], "a"), Demonstrations(x, x[:, 1], "b")]
+    copied = np.tile(np.arange(6), 10)
+    found = rank(runs, Demonstrations(x[copied], x[copied, 1], "new"), model=SMALL)
+    assert found.undecided
+    assert found.distinct_rows == 6
+    assert any("only 6 of the target's 60 rows are distinct" in note for note in found.warnings)
+    once = rank(runs, Demonstrations(x[:60], x[:60, 1], "new"), model=SMALL)
+    assert once.verdict == "b"
+    assert not any("distinct" in note for note in once.warnings)
