@@ -223,7 +223,7 @@ def refuse_bad(
     y_name: str,
     origin: str = "",
     first_row: int = 0,
-    way: str = "drop them: drop_nonfinite=True (--drop-nonfinite)",
+    way: str = "leave them out",
 ) -> None:
     """Raise for the first column with a value that is not finite, or too large.
 
@@ -247,6 +247,16 @@ def refuse_bad(
                 f"the first in row {first_row + int(bad.argmax())}. {advice}",
                 origin,
             )
+
+
+def dropping(function: str = "") -> str:
+    """How to be rid of rows with missing values, by the word that a function takes.
+
+    >>> dropping("bers.as_sources"), dropping()
+    ('drop them: bers.as_sources(..., drop_nonfinite=True)', 'drop them: drop_nonfinite=True')
+    """
+    word = "drop_nonfinite=True"
+    return f"drop them: {function}(..., {word})" if function else f"drop them: {word}"
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

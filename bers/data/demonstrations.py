@@ -19,6 +19,7 @@ from bers.data.checks import (
     column_names,
     column_places,
     data_error,
+    dropping,
     features,
     good_rows,
     labels,
@@ -86,7 +87,8 @@ class Demonstrations:
     columns_guessed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.__dict__.update(_checked_fields(self.__dict__))
+        way = dropping("bers.Demonstrations.build")
+        self.__dict__.update(_checked_fields(self.__dict__, way=way))
 
     @classmethod
     def build(
@@ -463,8 +465,24 @@ def record_digest(
     return digest({**heads, **{f"array/{key}": value for key, value in arrays.items()}})
 
 
+def record_of(
+    x: Any, y: Any, name: str, *, drop_nonfinite: bool, way: str, **fields: Any
+) -> Demonstrations:
+    """Like `Demonstrations.build`; `way` says in errors how to be rid of missing values.
+
+    >>> record_of([1, 2], [3, 4], "a", drop_nonfinite=False, way=dropping("bers.as_sources"))
+    Demonstrations('a', n=2, k=1, y 3 to 4)
+    """
+    values = {"x": x, "y": y, "name": name, **fields}
+    return _trusted(**_checked_fields(values, drop_nonfinite=drop_nonfinite, way=way))
+
+
 def _checked_fields(
-    values: Mapping[str, Any], *, drop_nonfinite: bool = False, origin: str = ""
+    values: Mapping[str, Any],
+    *,
+    drop_nonfinite: bool = False,
+    origin: str = "",
+    way: str = dropping(),
 ) -> dict[str, Any]:
     """Private, read-only copies of the fields that agree, or an error that names what does not."""
     name = checked_name(values["name"], origin=origin)
@@ -484,7 +502,7 @@ def _checked_fields(
             warn_dropped(name, int((~good).sum()), len(x), origin)
             x, y = x[good], y[good]
             payload = {k: v[good] for k, v in payload.items()}
-    refuse_bad(x, y, x_names, y_name, origin)
+    refuse_bad(x, y, x_names, y_name, origin, way=way)
     return {
         "x": read_only(x),
         "y": read_only(y),

@@ -19,6 +19,7 @@ import numpy as np
 from bers.data.checks import (
     checked_name,
     column_places,
+    dropping,
     generator,
     good_rows,
     refuse_bad,
@@ -78,9 +79,8 @@ class Reader:
                 x, y = x[good], y[good]
             if self.columns is not None and not y_only:
                 x = np.take(x, self.columns, axis=1)
-            refuse_bad(
-                x, y, () if y_only else self.x_names, table.choice.y, table.path.name, first_row=row
-            )
+            names = (() if y_only else self.x_names, table.choice.y, table.path.name)
+            refuse_bad(x, y, *names, first_row=row, way=dropping("bers.load"))
             yield self._mapped(x, y)
             row += size
 

@@ -12,9 +12,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from bers.data.checks import refuse_bad, whole
+from bers.data.checks import dropping, refuse_bad, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.formats import MAX_BYTES, Options, RowGroups, format_of, formats, listed_endings
+from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import rebuilt
 from bers.data.shards import Shards, checked, opened
 from bers.errors import ConfigError, FileError
@@ -36,14 +37,15 @@ def load(
     drop_nonfinite: bool = False,
     stream: bool | None = None,
     max_bytes: int = MAX_BYTES,
+    csv: CSV | None = None,
 ) -> Demonstrations | Shards:
     """Load one source. Reading never runs code from a file.
 
     Parameters
     ----------
     path : path, or sequence of paths
-        A .npz, .csv or .parquet file; a folder (or list) of .parquet files, which is one source;
-        "minari:ID" or the folder of a Minari data set.
+        A .npz, .csv, .tsv, .csv.gz or .parquet file; a folder (or list) of .parquet files, which is
+        one source; "minari:ID" or the folder of a Minari data set.
     x : str or sequence of str, optional
         Columns that are features, of a file that BERS did not write; all numeric ones but the
         label, unless given.
@@ -61,6 +63,8 @@ def load(
         Keep Parquet rows on disk; by default, where they are more than 1 GiB.
     max_bytes : int, default 4 GiB
         Refuse what would take more memory.
+    csv : CSV, optional
+        How a table of text is written: separator, decimal mark, encoding.
 
     Returns
     -------
@@ -84,8 +88,11 @@ def load(
     Demonstrations('alice', n=1, k=1, y 2 to 2)
     """
     whole(max_bytes, "max_bytes")
-    options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes)
+    _check_path(path)
+    options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes, checked_csv(csv))
     kind = format_of(path)
+    if csv is not None and not kind.is_text:
+        raise ConfigError(f"csv=... is for tables of text; {path} is none. Leave it out.")
     if stream and kind.open_groups is None:
         able = ", ".join(one.name for one in formats() if one.open_groups)
         raise ConfigError(f"stream=True is for {able}; {path} is not. Convert it with save(...).")
@@ -152,6 +159,29 @@ def save(
         raise ConfigError(f"cannot save to {path}: the ending must be {listed_endings(able)}.")
 
 
+def checked_csv(csv: Any) -> CSV:
+    """What the caller says of a table of text, if anything.
+
+    >>> checked_csv(None).decimal
+    '.'
+    """
+    if csv is not None and not isinstance(csv, CSV):
+        raise ConfigError(
+            f'csv must be a bers.CSV, such as bers.CSV(sep=";"); got {type(csv).__name__}.'
+        )
+    return csv or CSV()
+
+
+def _check_path(path: Any) -> None:
+    """Raise for what names no file, and no list of files."""
+    many = path if isinstance(path, list | tuple) else [path]
+    if not many or not all(isinstance(one, str | os.PathLike) for one in many):
+        raise ConfigError(
+            f"path must be a path, or a list of paths; got {type(path).__name__}. "
+            'Name a file, such as bers.load("alice.csv").'
+        )
+
+
 def _bytes(shards: Shards) -> int:
     """What all rows would take in memory, payload and all."""
     return sum(table.row_bytes * sum(table.rows) for table in shards.reader.tables)
@@ -173,7 +203,8 @@ def _in_memory(shards: Shards, options: Options) -> Demonstrations:
         return d if options.name is None else d.renamed(options.name)
     for table, (features, labels) in zip(tables, rows, strict=True):
         if not options.drop_nonfinite:
-            refuse_bad(features, labels, shards.x_names, shards.y_name, table.path.name)
+            names = (shards.x_names, shards.y_name, table.path.name)
+            refuse_bad(features, labels, *names, way=dropping())
     return Demonstrations.build(
         np.concatenate([features for features, _ in rows]),
         np.concatenate([labels for _, labels in rows]),

@@ -2,14 +2,15 @@
 
 A module that defines a `FORMAT` is a format: `bers.load` and `bers.save` know it, and nothing else
 need be changed. The other modules are what formats share: `tables` for columns of tables,
-`metadata` for what BERS writes beside the rows. Formats import the libraries they need inside
-their functions, so that reading one format never loads the library of another.
+`delimited` for tables of text, `metadata` for what BERS writes beside the rows. Formats import the
+libraries they need inside their functions, so that reading one format never loads the library of
+another.
 """
 
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
+from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import Metadata
 from bers.data.formats.tables import Choice, Table
 from bers.errors import FileError
@@ -51,6 +53,8 @@ class Options:
     """Drop rows that are not finite, instead of refusing the file."""
     max_bytes: int = MAX_BYTES
     """Refuse what would take more memory."""
+    csv: CSV = field(default_factory=CSV)
+    """How a table of text is written."""
 
     @property
     def names_columns(self) -> bool:
@@ -120,6 +124,8 @@ class Format:
     """In messages."""
     endings: tuple[str, ...] = ()
     """In small letters, with the dot."""
+    also_reads: tuple[str, ...] = ()
+    """Endings of files that are read and not written."""
     recognises: Callable[[AnyPath], bool] = lambda path: False
     """Whether a path that has none of the endings is one: a folder, or another kind of name."""
     load: Callable[[AnyPath, Options], Demonstrations] | None = None
@@ -134,6 +140,19 @@ class Format:
     """Opens a table, its columns not chosen; None where BERS wrote it, or where it is large."""
     takes_inputs: bool = False
     """Whether the option `inputs` applies, which is for steps of an environment."""
+    is_text: bool = False
+    """Whether the option `csv` applies."""
+
+    @property
+    def all_endings(self) -> tuple[str, ...]:
+        """Of files that are read."""
+        return (*self.endings, *self.also_reads)
+
+    def stem(self, path: AnyPath) -> str:
+        """The name of a file without its ending, which may have two dots."""
+        name = Path(path).name
+        long = [e for e in self.all_endings if name.lower().endswith(e)]
+        return name[: -max(map(len, long))] if long else Path(path).stem
 
 
 def formats() -> tuple[Format, ...]:
@@ -171,7 +190,7 @@ def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:
     folders = [f"a folder of {one.name} files" for one in known if one.open_groups]
     folders += [f"a {one.name} data set" for one in known if not one.endings]
     raise FileError(
-        f"{Path(path).name}: the ending must be {listed_endings(known)}, or the path "
+        f"{Path(path).name}: the ending must be {listed_reads(known)}, or the path "
         f"{_either(folders)}."
     )
 
@@ -221,6 +240,15 @@ def listed_endings(some: Iterable[Format]) -> str:
     return _either([ending for one in some for ending in one.endings])
 
 
+def listed_reads(some: Iterable[Format]) -> str:
+    """Endings of files that these formats read, for messages.
+
+    >>> listed_reads(formats())
+    '.csv, .tsv, .csv.gz, .tsv.gz, .npz or .parquet'
+    """
+    return _either([ending for one in some for ending in one.all_endings])
+
+
 def _named_after(path: AnyPath) -> Format | None:
     """The format whose module is called as a file ends: no other need be imported."""
     name = Path(path).suffix.lower().removeprefix(".")
@@ -232,8 +260,8 @@ def _named_after(path: AnyPath) -> Format | None:
 
 def _by_ending(some: Iterable[Format], files: Iterable[Path]) -> Format | None:
     """The first format that has an ending of these files."""
-    endings = {file.suffix.lower() for file in files}
-    return next((one for one in some if endings & set(one.endings)), None)
+    names = [file.name.lower() for file in files]
+    return next((one for one in some if any(n.endswith(one.all_endings) for n in names)), None)
 
 
 def _either(words: Sequence[str]) -> str:
