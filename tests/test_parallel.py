@@ -123,7 +123,7 @@ def test_a_number_of_workers_is_a_map_and_one_is_none():
     assert map_of(None) is map_of(1) is map_of(np.int64(1)) is None
     assert map_of(map) is map
     for wrong in (0, "two", 1.5):
-        with pytest.raises(ConfigError, match=f"a whole number or map-like; got {wrong!r}"):
+        with pytest.raises(ConfigError, match=f"or map-like; got {wrong!r}"):
             map_of(wrong)
 
 
@@ -145,3 +145,15 @@ def test_nothing_is_left_behind_when_a_pool_ends():
     with pool("threads", jobs=2):
         assert get_active_backend()[1] == 2
     assert get_active_backend()[1] == before[1]
+
+
+@pytest.mark.parametrize("workers", [-5, 0, True, 2.5, "two"])
+def test_numbers_of_workers_that_cannot_be(workers):
+    with pytest.raises(
+        ConfigError, match=r"workers must be a whole number .* Give 1 or more, or -1"
+    ):
+        map_of(workers)
+
+
+def test_all_cores_by_minus_one():
+    assert list(map_of(-1)(abs, [-1, -2])) == [1, 2]

@@ -9,6 +9,7 @@ that names it and says what it must be.
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +20,9 @@ from bers.text import printable
 
 LARGEST = 1e150
 """Larger values are refused: their squares would overflow further on."""
+
+MOST_COLUMNS = 1_000_000
+"""A row of more numbers than this is refused; without rows, its width costs a file nothing."""
 
 _EXACT = 2**53
 
@@ -154,9 +158,24 @@ def features(x: Any, x_names: Sequence[str], y_name: str, origin: str = "") -> n
             "Flatten each row first.",
             origin,
         )
+    refuse_wide(array.shape, "x", origin)
     small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     names = column_names(x_names, y_name, array.shape[1], origin)
     return _as_float(array, np.float32 if small else np.float64, names, origin)
+
+
+def refuse_wide(shape: Sequence[int], what: str, origin: str = "") -> None:
+    """Raise for an array whose rows hold too many numbers, before anything is made of them.
+
+    >>> refuse_wide((3, 4, 5), "x")
+    """
+    width = prod(shape[1:])
+    if width > MOST_COLUMNS:
+        raise data_error(
+            f"{what} has {width:,} numbers a row; at most {MOST_COLUMNS:,} are taken. Leave some "
+            "out, or turn the array if rows and columns are swapped.",
+            origin,
+        )
 
 
 def labels(y: Any, y_name: str, n: int, origin: str = "") -> np.ndarray:
@@ -203,6 +222,7 @@ def payloads(
                 "Give one entry a row.",
                 origin,
             )
+        refuse_wide(array.shape, f"payload {printable(name)!r}", origin)
         kept[name] = read_only(array.astype(array.dtype.newbyteorder("="), order="C"))
     return MappingProxyType(kept)
 

@@ -27,7 +27,10 @@ def _words(block: str) -> str:
 
 
 def _table(block: str) -> str:
-    head, _, *rows = [_cells(line) for line in block.splitlines()]
+    lines = block.splitlines()
+    if len(lines) < 2 or set(lines[1]) - set("|-: "):
+        return _words(block)  # no table, whatever it is
+    head, _, *rows = [_cells(line) for line in lines]
     top = "".join(f"<th>{cell}</th>" for cell in head)
     body = "\n".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
     return (

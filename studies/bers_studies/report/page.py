@@ -8,6 +8,7 @@ and the numbers under the pointer, and nothing that cannot be read without it.
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -17,7 +18,9 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from bers.errors import FileError
+from bers.errors import BersError, FileError
+from bers.files import read_regular
+from bers.text import printable
 from bers_studies.report.claim import Claim
 from bers_studies.report.claims import claims_of
 from bers_studies.report.curves import Runs, runs_of
@@ -29,7 +32,7 @@ from bers_studies.report.views import STATISTICS, groups
 from bers_studies.runner.journal import Journal, read_journals
 from bers_studies.study import Study, studies
 
-_PICTURES = 4_000_000  # bytes of a picture that a page takes
+_PICTURES, _TABLES = 4_000_000, 4_000_000  # bytes of a picture, and of tables, that a page takes
 COLOURS = 16
 """Classes that the style sheet knows."""
 
@@ -70,7 +73,7 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
     Traceback (most recent call last):
     bers.errors.FileError: nowhere holds nothing to show. Give a folder that `reproduce` made.
     """
-    sections = [_section(folder, live) for folder in folders]
+    sections = [_safe_section(folder, live) for folder in folders]
     style, script = _asset("page.css"), _asset("page.js")
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -90,11 +93,25 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
     )
 
 
+def _safe_section(folder: Path, live: bool) -> Section:
+    """A section, or one sentence on a folder whose records are not what a study writes."""
+    try:
+        return _section(folder, live)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, BersError):
+            raise
+        raise FileError(
+            f"{printable(str(folder), 200)} cannot be shown: its records are not what a study of "
+            f"this version writes ({type(error).__name__}: {printable(str(error), 100)}). Run the "
+            "study again, or leave the folder out."
+        ) from error
+
+
 def _section(folder: Path, live: bool) -> Section:
     journals = read_journals(folder) if folder.is_dir() else []
     pictures = [(p.stem.replace("-", " "), _embedded(p)) for p in sorted(folder.glob("*.png"))]
     table = folder / "tables.md"
-    tables = Markup(to_html(table.read_text())) if table.is_file() else Markup("")
+    tables = Markup(to_html(_text(table))) if os.path.lexists(table) else Markup("")
     if not journals and not pictures and not tables and not (live and folder.is_dir()):
         raise FileError(f"{folder} holds nothing to show. Give a folder that `reproduce` made.")
     fine = [j for j in journals if not j.failed]
@@ -182,10 +199,19 @@ def _timing(seconds: Sequence[float]) -> dict[str, str]:
     return {"took": said + f"minutes for {len(seconds)}"}
 
 
+def _text(path: Path) -> str:
+    try:
+        return read_regular(path, _TABLES).decode()
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"{printable(str(path), 200)} is not text in UTF-8. Run the study again, or remove it."
+        ) from error
+
+
 def _embedded(picture: Path) -> str:
-    data = picture.read_bytes()
-    if len(data) > _PICTURES:
-        raise FileError(f"{picture} is too large for a page. Draw it smaller.")
+    data = read_regular(picture, _PICTURES)
+    if not data.startswith(b"\x89PNG"):
+        raise FileError(f"{printable(str(picture), 200)} is no PNG. Draw it again, or remove it.")
     return "data:image/png;base64," + base64.b64encode(data).decode()
 
 
