@@ -75,15 +75,75 @@ def checked_name(name: object, what: str = "name", origin: str = "") -> str:
     return str(name)
 
 
+def named_columns(names: Any, what: str = "x") -> tuple[str, ...]:
+    """Names of columns, of which one may be given alone.
+
+    >>> named_columns("speed"), named_columns(["speed", "load"])
+    (('speed',), ('speed', 'load'))
+    """
+    if isinstance(names, str):
+        return (names,)
+    several = [] if isinstance(names, bytes | Mapping) else names
+    if isinstance(names, np.ndarray):
+        several = names.tolist() if names.ndim == 1 else None
+    try:
+        found = tuple(several)
+    except TypeError:
+        found = (None,)
+    if isinstance(names, bytes | Mapping) or not all(isinstance(name, str) for name in found):
+        raise ConfigError(
+            f"{what} must be names of columns, such as ['speed', 'load']; got "
+            f"{printable(repr(names))}."
+        )
+    return found
+
+
+def given_names(x_names: Any, origin: str = "") -> tuple[Any, ...]:
+    """Names for the features, which are looked at one by one later; None stands for none.
+
+    >>> given_names(None), given_names("speed")
+    ((), ('speed',))
+    """
+    if x_names is None or isinstance(x_names, str):
+        return () if x_names is None else (x_names,)
+    try:
+        return tuple(x_names)
+    except TypeError:
+        kind = type(x_names).__name__
+        raise data_error(f"x_names must be names of columns; got {kind}.", origin) from None
+
+
+def flag(value: Any, what: str) -> bool:
+    """True or False, or an error that names the setting.
+
+    >>> flag(np.True_, "drop_nonfinite")
+    True
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ConfigError(f"{what} must be True or False; got {printable(repr(value))}.")
+
+
+def column_name_or_none(value: Any, what: str = "y") -> str | None:
+    """The name of one column, if it is given.
+
+    >>> column_name_or_none("reward")
+    'reward'
+    """
+    if value is None or isinstance(value, str):
+        return value
+    raise ConfigError(
+        f"{what} must be the name of a column, such as 'reward'; got {printable(repr(value))}."
+    )
+
+
 def column_names(x_names: Sequence[str], y_name: str, k: int, origin: str = "") -> tuple[str, ...]:
     """Names of the feature columns: one each, all different, none equal to the label's.
 
     >>> column_names((), "y", 2)
     ('x0', 'x1')
     """
-    if isinstance(x_names, str):
-        x_names = (x_names,)
-    names = tuple(x_names) or tuple(f"x{j}" for j in range(k))
+    names = given_names(x_names, origin) or tuple(f"x{j}" for j in range(k))
     for name in (*names, y_name):
         if not checked_name(name, "a column name", origin) or "\0" in name:
             raise data_error(f"column name {name!a} is empty or holds a zero. Rename it.", origin)
@@ -103,7 +163,7 @@ def column_places(columns: str | Sequence[str], names: Sequence[str], whose: str
     >>> column_places(["c", "a"], ("a", "b", "c"), "alice")
     [2, 0]
     """
-    wanted = [columns] if isinstance(columns, str) else list(columns)
+    wanted = list(named_columns(columns, "columns"))
     if not wanted:
         raise DataError(f"{printable(whose)!r}: no column was named. Name one or more.")
     place = {name: j for j, name in enumerate(names)}
@@ -339,10 +399,14 @@ def finite_number(value: Any, what: str) -> float:
     >>> finite_number(1, "Trim(low=...)")
     1.0
     """
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not good or not np.isfinite(value):
-        raise ConfigError(f"{what} must be a finite number; got {value!r}.")
-    return float(value)
+    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    try:
+        found = float(value) if good else float("nan")
+    except OverflowError:  # a whole number of hundreds of digits
+        found = float("inf")
+    if not np.isfinite(found):
+        raise ConfigError(f"{what} must be a finite number; got {printable(repr(value))}.")
+    return found
 
 
 def _in_range(values: np.ndarray) -> bool:

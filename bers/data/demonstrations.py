@@ -21,6 +21,8 @@ from bers.data.checks import (
     data_error,
     dropping,
     features,
+    flag,
+    given_names,
     good_rows,
     labels,
     payloads,
@@ -189,6 +191,7 @@ class Demonstrations:
         >>> d.x.tolist()
         [[0.0, 0.0, 1.0, 0.1], [0.1, 1.0, 0.0, 0.2]]
         """
+        checked_name(origin, "origin")
         given = (observation, action, reward, next_observation, terminated, truncated)
         from bers.data.transitions import STEP, transition_fields
 
@@ -485,9 +488,10 @@ def _checked_fields(
     way: str = dropping(),
 ) -> dict[str, Any]:
     """Private, read-only copies of the fields that agree, or an error that names what does not."""
+    origin = checked_name(origin, "origin")
     name = checked_name(values["name"], origin=origin)
     y_name = values.get("y_name", "y")
-    given = values.get("x_names") or ()
+    given = given_names(values.get("x_names"), origin)
     if is_frame(values["x"]) or is_column(values["y"]) or is_frame(values["y"]):
         what = f"'{printable(name)}'"
         values = {**values, **frame_rows(values["x"], values["y"], given, y_name, what)}
@@ -496,7 +500,7 @@ def _checked_fields(
     x_names = column_names(given, y_name, x.shape[1], origin)
     y = labels(values["y"], y_name, len(x), origin)
     payload = payloads(values.get("payload"), len(x), origin)
-    if drop_nonfinite:
+    if flag(drop_nonfinite, "drop_nonfinite"):
         good = good_rows(x, y)
         if not good.all():
             warn_dropped(name, int((~good).sum()), len(x), origin)
@@ -516,11 +520,12 @@ def _checked_fields(
 
 
 def _checked_transforms(transforms: Any, origin: str) -> tuple:
-    for transform in transforms if isinstance(transforms, (tuple, list)) else [transforms]:
-        if type(transform) not in KINDS.values() or not transform.fitted:
+    several = isinstance(transforms, tuple | list)
+    for transform in transforms if several else [transforms]:
+        if not several or type(transform) not in KINDS.values() or not transform.fitted:
             raise data_error(
-                f"transforms must hold fitted transforms; got {printable(repr(transform))}. "
-                "Use transformed(...) to fit and apply one.",
+                "transforms must hold fitted transforms; got "
+                f"{printable(repr(transform))}. Use transformed(...) to fit and apply one.",
                 origin,
             )
     return tuple(transforms)

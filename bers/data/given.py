@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import column_places, dropping, numbers, refuse_bad
+from bers.data.checks import (
+    checked_name,
+    column_name_or_none,
+    column_places,
+    dropping,
+    flag,
+    named_columns,
+    numbers,
+    refuse_bad,
+)
 from bers.data.columns import is_numeric, listed
 from bers.data.demonstrations import Demonstrations, record_of
 from bers.data.encoding import (
@@ -29,7 +38,7 @@ from bers.data.encoding import (
     refuse_nearly_numbers,
     warn_left_out,
 )
-from bers.data.formats import Options, format_of
+from bers.data.formats import Options, check_path, format_of
 from bers.data.formats.delimited import CSV
 from bers.data.formats.tables import Table, label_name
 from bers.data.frames import (
@@ -43,7 +52,7 @@ from bers.data.frames import (
 from bers.data.shards import Shards
 from bers.data.source import Source
 from bers.data.storage import STREAM_BYTES, checked_csv, load
-from bers.errors import ConfigError, DataError, FileError
+from bers.errors import DataError, FileError
 from bers.text import printable
 
 _WAY = dropping("bers.as_sources")
@@ -110,8 +119,10 @@ def as_sources(
     >>> b.x.tolist(), b.y.tolist()
     ([[6.0, 0.0, 0.0, 1.0]], [5.0])
     """
-    chosen = None if x is None else _texts(x)
-    how = _How(chosen, _text(y, "y"), drop_nonfinite, categories, checked_csv(csv))
+    chosen = None if x is None else named_columns(x)
+    flag(drop_nonfinite, "drop_nonfinite")
+    flag(categories, "categories")
+    how = _How(chosen, column_name_or_none(y), drop_nonfinite, categories, checked_csv(csv))
     every = [
         _opened(given, name, f"source {i}", how) for i, (name, given) in enumerate(_listed(sources))
     ]
@@ -136,7 +147,7 @@ def as_source(
     >>> as_source(pl.DataFrame({"a": [1, 2], "cost": [3, 4]}), name="alice")
     Demonstrations('alice', n=2, k=1, y 3 to 4)
     """
-    one = [given] if name is None else {name: given}
+    one = [given] if name is None else {checked_name(name): given}
     return as_sources(one, x=x, y=y, drop_nonfinite=drop_nonfinite)[0][0]
 
 
@@ -154,6 +165,8 @@ def as_rows(x: Any, y: Any = None, *, like: Sequence[Source]) -> tuple[Any, Any]
     >>> x.tolist(), y.tolist()
     ([[6.0, 5.0]], [7.0])
     """
+    if isinstance(like, str | bytes) or not isinstance(like, Sequence):
+        raise DataError(f"like must be a list of sources; got {type(like).__name__}.")
     if y is None and isinstance(x, tuple) and len(x) == 2:
         x, y = x
     how = _How(None, y if isinstance(y, str) else None, False).after(like)
@@ -266,22 +279,6 @@ class _Loose:
         return self.table.read([*columns, *([self.y_name] if self.labels is None else [])])
 
 
-def _text(value: Any, what: str) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise ConfigError(f"{what} must be the name of a column; got {type(value).__name__}.")
-    return value
-
-
-def _texts(x: Any) -> tuple[str, ...]:
-    """Names of columns, one or several."""
-    names = (x,) if isinstance(x, str) else x
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise ConfigError(
-            f"x must be names of columns, such as ['speed', 'load']; got {printable(repr(x))}."
-        )
-    return tuple(names)
-
-
 def _listed(sources: Any) -> list[tuple[str | None, Any]]:
     """Sources with the names they were given under."""
     many = isinstance(sources, Mapping | Sequence) and not isinstance(sources, str | bytes)
@@ -348,7 +345,7 @@ def _frame(frame: Any, labels: Any, name: str, how: _How) -> _Loose:
                 f"{what}: column {printable(y_name)!r} is the label and an input. Leave it out of "
                 "the inputs."
             )
-    taken = tuple(names) if how.x is None else _named(how.x, table, what)
+    taken = tuple(names) if how.x is None else _named(how.x, table, what, y_name)
     for column in taken:
         refuse_kind(column, table.schema.field(column).type, what)
     guessed = labels is None and (how.x is None or how.y is None)
@@ -357,6 +354,7 @@ def _frame(frame: Any, labels: Any, name: str, how: _How) -> _Loose:
 
 def _file(path: Any, name: str | None, how: _How) -> Any:
     """A file: one that BERS wrote as it is, another as a table whose text is offered."""
+    check_path(path)
     kind = format_of(path)
     options = Options(max_bytes=STREAM_BYTES, csv=how.csv)
     table = kind.open_table(path, options) if kind.open_table else None
@@ -373,7 +371,7 @@ def _file(path: Any, name: str | None, how: _How) -> Any:
     rest = [column for column in names if column != y_name]
     kinds = {column: kind_of(table.schema.field(column).type) for column in rest}
     if how.x is not None:
-        taken, offered = _named(how.x, table, what), ()
+        taken, offered = _named(how.x, table, what, y_name), ()
         for column in taken:
             refuse_kind(column, table.schema.field(column).type, what)
     else:
@@ -402,12 +400,17 @@ def _refuse_twice(names: Sequence[str], what: str) -> None:
             )
 
 
-def _named(x: Sequence[str], table: Table, what: str) -> tuple[str, ...]:
+def _named(x: Sequence[str], table: Table, what: str, y_name: str) -> tuple[str, ...]:
     """Columns behind the names that the caller chose."""
     behind = {name: column_behind(name, table.schema) for name in x}
     lost = [name for name, column in behind.items() if column is None]
     if lost:
         column_places(lost, table.schema.names, what.strip("'"))
+    if y_name in behind.values():
+        raise DataError(
+            f"{what}: column {printable(y_name)!r} is the label and an input. Leave it out of x, "
+            "or name another label with y=..."
+        )
     return tuple(dict.fromkeys(column for column in behind.values() if column is not None))
 
 

@@ -18,16 +18,19 @@ import numpy as np
 
 from bers.data.checks import (
     checked_name,
+    column_name_or_none,
     column_places,
     dropping,
+    flag,
     generator,
     good_rows,
+    named_columns,
     refuse_bad,
     warn_dropped,
     whole,
 )
 from bers.data.demonstrations import Demonstrations
-from bers.data.formats import MAX_BYTES, RowGroups, files_of, grouped_format
+from bers.data.formats import MAX_BYTES, RowGroups, check_path, files_of, grouped_format
 from bers.data.sampling import draw_parts, draw_rows, gathered, held_out
 from bers.data.transforms import FEWEST, Chain, Transform, Trim
 from bers.errors import DataError, DataWarning, FileError
@@ -195,7 +198,11 @@ class Shards:
         ...     Shards.open(folder).n
         2
         """
-        return checked(opened(path, x, y, name), drop_nonfinite, max_bytes, show)
+        check_path(path)
+        x = x if x is None or isinstance(x, str) else named_columns(x)
+        flag(drop_nonfinite, "drop_nonfinite")
+        found = opened(path, x, column_name_or_none(y), name)
+        return checked(found, drop_nonfinite, whole(max_bytes, "max_bytes"), show)
 
     @property
     def n(self) -> int:

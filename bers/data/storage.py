@@ -12,9 +12,24 @@ from typing import Any, cast
 
 import numpy as np
 
-from bers.data.checks import dropping, refuse_bad, whole
+from bers.data.checks import (
+    column_name_or_none,
+    dropping,
+    flag,
+    named_columns,
+    refuse_bad,
+    whole,
+)
 from bers.data.demonstrations import Demonstrations
-from bers.data.formats import MAX_BYTES, Options, RowGroups, format_of, formats, listed_endings
+from bers.data.formats import (
+    MAX_BYTES,
+    Options,
+    RowGroups,
+    check_path,
+    format_of,
+    formats,
+    listed_endings,
+)
 from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import rebuilt
 from bers.data.shards import Shards, checked, opened
@@ -88,7 +103,11 @@ def load(
     Demonstrations('alice', n=1, k=1, y 2 to 2)
     """
     whole(max_bytes, "max_bytes")
-    _check_path(path)
+    check_path(path)
+    x, payload = _names(x, "x"), _names(payload, "payload")
+    y = column_name_or_none(y)
+    flag(drop_nonfinite, "drop_nonfinite")
+    stream = None if stream is None else flag(stream, "stream")
     options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes, checked_csv(csv))
     kind = format_of(path)
     if csv is not None and not kind.is_text:
@@ -145,6 +164,13 @@ def save(
     ...     save(Demonstrations([1.0], [2.0], "alice"), f"{folder}/a.npz")
     """
     rows = whole(rows_per_group, "rows_per_group")
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"path must be a path; got {type(path).__name__}. Name a file.")
+    if not isinstance(demonstrations, Demonstrations | Shards):
+        raise ConfigError(
+            f"demonstrations must be Demonstrations or Shards; got {type(demonstrations).__name__}."
+            " Make them with bers.Demonstrations(x, y, name)."
+        )
     able = [one for one in formats() if one.save or one.save_groups]
     ending = Path(path).suffix.lower()
     kind = next((one for one in able if ending in one.endings), None)
@@ -172,14 +198,9 @@ def checked_csv(csv: Any) -> CSV:
     return csv or CSV()
 
 
-def _check_path(path: Any) -> None:
-    """Raise for what names no file, and no list of files."""
-    many = path if isinstance(path, list | tuple) else [path]
-    if not many or not all(isinstance(one, str | os.PathLike) for one in many):
-        raise ConfigError(
-            f"path must be a path, or a list of paths; got {type(path).__name__}. "
-            'Name a file, such as bers.load("alice.csv").'
-        )
+def _names(names: Any, what: str) -> Any:
+    """Columns that were named; one stays one, as arrays of npz files do."""
+    return names if names is None or isinstance(names, str) else named_columns(names, what)
 
 
 def _bytes(shards: Shards) -> int:

@@ -7,6 +7,7 @@ libraries they need inside their functions, so that reading one format never loa
 another.
 """
 
+import errno
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,7 +23,8 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import Metadata
 from bers.data.formats.tables import Choice, Table
-from bers.errors import FileError
+from bers.errors import ConfigError, FileError
+from bers.text import printable
 
 MAX_BYTES = 4 << 30
 """Larger than this in memory is refused, unless the caller raises it."""
@@ -163,6 +165,28 @@ def formats() -> tuple[Format, ...]:
     """
     modules = (import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
+
+
+def check_path(path: Any) -> None:
+    """Raise for what names no file, and no list of files.
+
+    >>> check_path("a.csv")
+    """
+    many = path if isinstance(path, list | tuple) else [path]
+    if not all(isinstance(one, str | os.PathLike) for one in many):
+        raise ConfigError(
+            f"path must be a path, or a list of paths; got {type(path).__name__}. "
+            'Name a file, such as bers.load("alice.csv").'
+        )
+    for one in many:
+        try:
+            if not str(one).startswith("minari:"):
+                os.stat(one)
+        except (ValueError, OSError) as error:
+            if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
+                raise FileError(
+                    f"{printable(str(one))!r} cannot be the name of a file. Check the path."
+                ) from error
 
 
 def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:

@@ -60,7 +60,7 @@ class CSV:
         sep = self.sep
         if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or sep in '\r\n"'):
             raise ConfigError(f'CSV(sep=...) must be one character, such as ";"; got {sep!r}.')
-        if self.decimal not in (".", ","):
+        if not isinstance(self.decimal, str) or self.decimal not in (".", ","):
             raise ConfigError(f'CSV(decimal=...) must be "." or ","; got {self.decimal!r}.')
         if self.encoding is not None:
             _check_encoding(self.encoding)
@@ -307,7 +307,7 @@ def _check_encoding(encoding: Any) -> None:
     try:
         found = codecs.lookup(encoding)
         fine = getattr(found, "_is_text_encoding", True)  # others unpack, or turn letters about
-    except (LookupError, TypeError):
+    except (LookupError, TypeError, ValueError):
         fine = False
     if not fine:
         raise ConfigError(
