@@ -6,6 +6,7 @@ import pytest
 from bers import Demonstrations, ModelConfig, fit, load, rank, refine, save
 from bers.errors import ConfigError
 from bers.model.posteriors import summarise_rows
+from bers.model.scaling import Memory, input_scale, label_moments
 from bers.parallel import BACKENDS, in_threads, map_of, pool
 from bers.trust.trust import Trust
 
@@ -157,3 +158,23 @@ def test_numbers_of_workers_that_cannot_be(workers):
 
 def test_all_cores_by_minus_one():
     assert list(map_of(-1)(abs, [-1, -2])) == [1, 2]
+
+
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_the_first_pass_is_shared_and_gives_the_same_bits(shards, backend):
+    plain = input_scale([shards], memory=Memory())
+    in_order = input_scale([shards], memory=Memory(), workers=map)
+    counted = Counted()
+    memory = Memory()
+    input_scale([shards], memory=memory, workers=counted)
+    assert counted.parts == 7
+    label_moments(shards, memory, workers=counted)
+    assert counted.parts == 7  # measured along
+    with pool(backend, jobs=2) as workers:
+        other = input_scale([shards], memory=Memory(), workers=workers)
+    for one in (in_order, other):
+        np.testing.assert_array_equal(one.mean, plain.mean)
+        np.testing.assert_array_equal(one.spread, plain.spread)
+    x = shards.in_memory().x
+    np.testing.assert_allclose(plain.mean, x.mean(axis=0), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(plain.spread, x.std(axis=0), rtol=1e-12)

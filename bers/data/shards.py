@@ -74,7 +74,7 @@ class Reader:
         self, group: Group, rows: int, *, y_only: bool = False
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows of one row group, checked and transformed; at most `rows` at a time."""
-        table, row = self.tables[group[0]], sum(self.tables[group[0]].rows[: group[1]])
+        table, row = self.tables[group[0]], _first_row(self.tables[group[0]], group[1])
         for x, y in table.blocks(group[1], rows, y_only=y_only):
             size = len(y)
             if self.drop_nonfinite:
@@ -112,6 +112,12 @@ class Reader:
                 x, y = x[keep], y[keep]
             y = part.forward(y)
         return x, y
+
+
+def _first_row(table: RowGroups, group: int) -> int:
+    """Where a row group starts in its file."""
+    starts = getattr(table, "starts", None)
+    return sum(table.rows[:group]) if starts is None else starts[group]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -292,7 +298,9 @@ class Shards:
             Some row groups each, in order.
         """
         places = np.array_split(np.arange(len(self.groups)), min(most, max(len(self.groups), 1)))
-        return [self._take(np.isin(np.arange(len(self.groups)), some)) for some in places]
+        if len(places) == 1:
+            return [self]
+        return [self._narrowed(some.tolist()) for some in places]
 
     def draw(
         self, rng: np.random.Generator, batches: int, size: int
@@ -469,6 +477,25 @@ class Shards:
         places = np.flatnonzero(chosen)
         groups = tuple(self.groups[i] for i in places)
         return replace(self, groups=groups, rows=tuple(self.rows[i] for i in places))
+
+    def _narrowed(self, places: Sequence[int]) -> "Shards":
+        """Some of the row groups, with what they need of their files and nothing else."""
+        wanted: dict[int, list[int]] = {}
+        for i in places:
+            wanted.setdefault(self.groups[i][0], []).append(self.groups[i][1])
+        tables, new = [], []
+        for file, groups in wanted.items():
+            table = self.reader.tables[file]
+            narrow = getattr(table, "narrowed", None)  # what a format need not have
+            tables.append(table if narrow is None else narrow(groups))
+            inside = groups if narrow is None else range(len(groups))
+            new += [(len(tables) - 1, group) for group in inside]
+        return replace(
+            self,
+            reader=replace(self.reader, tables=tuple(tables)),
+            groups=tuple(new),
+            rows=tuple(self.rows[i] for i in places),
+        )
 
     def _with(self, part: Transform, show: bool | None) -> "Shards":
         """One more transform, and the rows counted again where it drops any."""
