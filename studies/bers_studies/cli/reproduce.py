@@ -131,7 +131,19 @@ def _report(study: Study, out: Path) -> None:
         tables = study.tables(out)
         with write_atomically(out / "tables.md") as temporary:
             temporary.write_text(tables)
-        new_console().print(tables, markup=False)
+        _print_tables(tables)
+
+
+def _print_tables(text: str) -> None:
+    """Markdown as a terminal shows it."""
+    from bers_studies.report.markdown import to_plain
+
+    for block in to_plain(text):
+        if block.headings:
+            print_table(block.headings, block.rows)
+            new_console().print()
+        elif block.words:
+            new_console().print(block.words, style="bold", markup=False)
 
 
 def _tell(

@@ -47,6 +47,8 @@ class Shown:
     choose: bool
     numbers: str = ""
     """JSON for the numbers under the pointer."""
+    opened: tuple[int, ...] | None = None
+    """Numbers of the lines that are shown at first; None: all."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _section(folder: Path, live: bool) -> Section:
         name=folder.name,
         about="" if study is None else study.about,
         claims=[] if runs is None or quick else _claims(study, runs),
-        charts=[] if runs is None else _charts(runs),
+        charts=[] if runs is None else _charts(runs, () if study is None else study.sources),
         panels=[] if runs is None else _panels(study, runs),
         tables=tables,
         pictures=pictures,
@@ -152,9 +154,9 @@ def _panels(study: Study | None, runs: Runs) -> list[Panel]:
     return [] if make is None else make(runs)
 
 
-def _charts(runs: Runs) -> list[Shown]:
+def _charts(runs: Runs, sources: Sequence[str]) -> list[Shown]:
     shown = []
-    for group in groups(runs):
+    for group in groups(runs, sources):
         figures = [(chart.title, Markup(draw(chart))) for chart in group.charts]
         numbers = [
             {
@@ -167,7 +169,7 @@ def _charts(runs: Runs) -> list[Shown]:
             for chart in group.charts
         ]
         told = json.dumps(numbers, separators=(",", ":"), allow_nan=False)
-        shown.append(Shown(group.title, figures, group.names, group.choose, told))
+        shown.append(Shown(group.title, figures, group.names, group.choose, told, group.opened))
     return shown
 
 
