@@ -9,6 +9,7 @@ that names it and says what it must be.
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -83,19 +84,18 @@ def named_columns(names: Any, what: str = "x") -> tuple[str, ...]:
     """
     if isinstance(names, str):
         return (names,)
-    several = [] if isinstance(names, bytes | Mapping) else names
+    found: list[Any] = [None]
     if isinstance(names, np.ndarray):
-        several = names.tolist() if names.ndim == 1 else None
-    try:
-        found = tuple(several)
-    except TypeError:
-        found = (None,)
-    if isinstance(names, bytes | Mapping) or not all(isinstance(name, str) for name in found):
+        found = names.tolist() if names.ndim == 1 else [None]
+    elif not isinstance(names, bytes | Mapping):
+        with suppress(TypeError):  # it cannot be gone through
+            found = list(names)
+    if not all(isinstance(name, str) for name in found):
         raise ConfigError(
             f"{what} must be names of columns, such as ['speed', 'load']; got "
             f"{printable(repr(names))}."
         )
-    return found
+    return tuple(found)
 
 
 def given_names(x_names: Any, origin: str = "") -> tuple[Any, ...]:

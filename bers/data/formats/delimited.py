@@ -11,7 +11,7 @@ import itertools
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from bers.data.columns import compute
 from bers.errors import ConfigError, DataWarning, FileError
@@ -164,7 +164,7 @@ def _first(text: bytes) -> bytes:
     return text[: max(_HEAD, text.find(b"\n") + 1)]
 
 
-def _at_most(stream: IO[bytes], path: Path, max_bytes: int) -> bytes:
+def _at_most(stream: Any, path: Path, max_bytes: int) -> bytes:
     """All that a packed file holds, unless it grows past the limit."""
     parts, total = [], 0
     while piece := stream.read(_PIECE):

@@ -126,11 +126,12 @@ def _compared(target: str, method: str, curve: Curve, one: list[Any], other: lis
     sign = 1.0 if curve.log else -1.0  # lower is better in `probability_of_improvement`
     better = probability_of_improvement(sign * scores[1], sign * scores[0])
     score = f"mean log10 of the {curve.y_label}" if curve.log else f"mean {curve.y_label}"
-    sides = [
+    first, second = (
         Side(float(s.mean()), *interval(s, np.mean), len(s), len(every), long)
         for s, every, long in zip(scores, (one, other), lengths, strict=True)
-    ]
-    return Compared(target, method, score, *sides, *better, length)
+    )
+    chance, low, high = better
+    return Compared(target, method, score, first, second, chance, low, high, length)
 
 
 def _score(values: Float[np.ndarray, " n"], curve: Curve) -> float:
