@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PIP    := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
 ONLY   ?=
 
-.PHONY: help venv demo test browser lint bench reproduce claims docs clean
+.PHONY: help venv demo test fuzz browser lint package lowest bench reproduce claims docs clean
 
 help: ## this list
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,27 @@ browser: # for the tests of the page; where it cannot be had, they are skipped a
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
 	  apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; } >/dev/null 2>&1 || \
 	  echo "Chromium is not installed: the tests of the page in a browser are skipped."
+
+fuzz: $(VENV)/.dev ## odd arguments and damaged files, a hundred times as many as in the tests
+	FUZZ=100 $(BIN)/python -m pytest tests/test_fuzz.py
+
+package: ## both distributions: built, checked, and the wheels tried in an environment of their own
+	rm -rf build/package
+	$(PYTHON) -m venv build/package/tools
+	PIP_CONSTRAINT=constraints.txt build/package/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	build/package/tools/bin/python -m build --outdir build/package/dist .
+	build/package/tools/bin/python -m build --outdir build/package/dist studies
+	build/package/tools/bin/python -m twine check --strict build/package/dist/*
+	$(PYTHON) -m venv build/package/clean
+	PIP_CONSTRAINT=constraints.txt build/package/clean/bin/python -m pip install --quiet --disable-pip-version-check build/package/dist/*.whl
+	cd build/package && clean/bin/python -c "import bers; [getattr(bers, name) for name in bers.__all__]" && clean/bin/bers --version && clean/bin/bers-studies --help >/dev/null
+
+lowest: ## the tests of data, model and trust with the oldest dependencies that are promised
+	rm -rf build/lowest
+	mkdir -p build && $(PYTHON) -m venv build/lowest
+	.ci/lowest plot > build/lowest/pins.txt
+	PIP_CONSTRAINT=build/lowest/pins.txt build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[plot]' beartype h5py hypothesis pandas polars pytest
+	build/lowest/bin/python -m pytest -q tests/model tests/trust tests/data --ignore=tests/data/test_minari.py
 
 lint: $(VENV)/.dev ## style and types
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ _WHERE = {
     "ReuseConfig": "bers.algorithm",
     "Demonstrations": "bers.data.demonstrations",
     "Shards": "bers.data.shards",
+    "CSV": "bers.data.formats.delimited",
     "as_sources": "bers.data.given",
     "load": "bers.data.storage",
     "save": "bers.data.storage",

@@ -2,13 +2,16 @@
 
 `write_atomically` gives a temporary path in the target's own folder; when the block ends, the
 file is flushed to disk and renamed over the target, then the folder is flushed. A reader sees
-the old file or the new one. `reading` names the file in place of the dozen kinds of error that
-Arrow, zipfile and h5py have; errors of BERS pass untouched.
+the old file or the new one. `read_regular` follows no link and waits for no pipe. `reading` names
+the file in place of the dozen kinds of error that Arrow, zipfile and h5py have; errors of BERS pass
+untouched.
 """
 
+import errno
 import glob
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -58,6 +61,35 @@ def reading(path: Path) -> Iterator[None]:
             f"{path.name}: cannot be read ({type(error).__name__}: {printable(str(error), 120)}). "
             "Restore it from a copy, or save it again."
         ) from error
+
+
+def read_regular(path: str | os.PathLike[str], most: int = 1 << 30) -> bytes:
+    """All bytes of a plain file; links, pipes, devices and very large files are refused.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/a.md").write_text("a")
+    ...     read_regular(f"{folder}/a.md")
+    b'a'
+    """
+    name = printable(str(path), 200)
+    try:
+        # without waiting for the other end of a pipe
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise FileError(
+                f"{name} is a link to another place, which is not followed. Put the file itself "
+                "there, or remove the link."
+            ) from error
+        raise FileError(f"cannot read {name}: {error.strerror}. Check the path.") from error
+    with os.fdopen(handle, "rb") as stream:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            raise FileError(f"{name} is not a plain file. Remove it.")
+        if status.st_size > most:
+            raise FileError(f"{name} has {status.st_size:,} bytes, more than {most:,}. Remove it.")
+        return stream.read(most)
 
 
 def _clean_leftovers(target: Path) -> None:

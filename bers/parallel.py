@@ -25,13 +25,19 @@ THREADS = min(os.cpu_count() or 1, 8)
 def map_of(workers: int | Map | None) -> Map | None:
     """A map from what a user wrote: a map, a number of processes; None for 1, a plain loop.
 
+    As in SciPy, -1 stands for all cores.
+
     >>> map_of(1) is None, map_of(map) is map
     (True, True)
     """
     if workers is None or callable(workers):
         return workers
-    if not isinstance(workers, int | np.integer) or workers == 0:
-        raise ConfigError(f"workers must be a whole number or map-like; got {workers!r}.")
+    whole = isinstance(workers, int | np.integer) and not isinstance(workers, bool)
+    if not whole or (workers < 1 and workers != -1):
+        raise ConfigError(
+            f"workers must be a whole number or map-like; got {workers!r}. Give 1 or more, or -1 "
+            "for all cores."
+        )
     if workers == 1:
         return None
     import joblib

@@ -87,8 +87,11 @@ class Linear:
 
     def __post_init__(self) -> None:
         _check("Linear(p=...)", self.p)
-        if self.until < 1:
-            raise ConfigError(f"Linear(until=...) must be at least 1; got {self.until}.")
+        whole = isinstance(self.until, int | np.integer) and not isinstance(self.until, bool)
+        if not whole or not 1 <= self.until < 2**63:
+            raise ConfigError(
+                f"Linear(until=...) must be at least 1; got {self.until!r}. Give a whole number."
+            )
 
     def __call__(self, m: int) -> float:
         """The chance at iteration m."""

@@ -6,6 +6,7 @@ import pytest
 from bers import Demonstrations, ModelConfig, fit, load, rank, refine, save
 from bers.errors import ConfigError
 from bers.model.posteriors import summarise_rows
+from bers.model.scaling import Memory, input_scale, label_moments
 from bers.parallel import BACKENDS, in_threads, map_of, pool
 from bers.trust.trust import Trust
 
@@ -123,7 +124,7 @@ def test_a_number_of_workers_is_a_map_and_one_is_none():
     assert map_of(None) is map_of(1) is map_of(np.int64(1)) is None
     assert map_of(map) is map
     for wrong in (0, "two", 1.5):
-        with pytest.raises(ConfigError, match=f"a whole number or map-like; got {wrong!r}"):
+        with pytest.raises(ConfigError, match=f"or map-like; got {wrong!r}"):
             map_of(wrong)
 
 
@@ -145,3 +146,35 @@ def test_nothing_is_left_behind_when_a_pool_ends():
     with pool("threads", jobs=2):
         assert get_active_backend()[1] == 2
     assert get_active_backend()[1] == before[1]
+
+
+@pytest.mark.parametrize("workers", [-5, 0, True, 2.5, "two"])
+def test_numbers_of_workers_that_cannot_be(workers):
+    with pytest.raises(
+        ConfigError, match=r"workers must be a whole number .* Give 1 or more, or -1"
+    ):
+        map_of(workers)
+
+
+def test_all_cores_by_minus_one():
+    assert list(map_of(-1)(abs, [-1, -2])) == [1, 2]
+
+
+@pytest.mark.parametrize("backend", ["threads", "processes"])
+def test_the_first_pass_is_shared_and_gives_the_same_bits(shards, backend):
+    plain = input_scale([shards], memory=Memory())
+    in_order = input_scale([shards], memory=Memory(), workers=map)
+    counted = Counted()
+    memory = Memory()
+    input_scale([shards], memory=memory, workers=counted)
+    assert counted.parts == 7
+    label_moments(shards, memory, workers=counted)
+    assert counted.parts == 7  # measured along
+    with pool(backend, jobs=2) as workers:
+        other = input_scale([shards], memory=Memory(), workers=workers)
+    for one in (in_order, other):
+        np.testing.assert_array_equal(one.mean, plain.mean)
+        np.testing.assert_array_equal(one.spread, plain.spread)
+    x = shards.in_memory().x
+    np.testing.assert_allclose(plain.mean, x.mean(axis=0), rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(plain.spread, x.std(axis=0), rtol=1e-12)

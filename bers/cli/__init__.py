@@ -6,15 +6,22 @@ heavy is imported until a command needs it.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from bers.cli.common import (
+    Categories,
+    Decimal,
+    DropNonfinite,
+    Encoding,
+    Missing,
     Progress,
     Seed,
-    load_source,
-    load_sources,
+    Sep,
+    Tables,
+    X,
+    Y,
     new_console,
     print_scores,
     print_table,
@@ -23,6 +30,8 @@ from bers.cli.common import (
 from bers.cli.demo import demo
 from bers.cli.rank import rank
 from bers.errors import ConfigError
+
+_MOST_COLUMNS = 50
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -40,8 +49,8 @@ def main() -> None:
 @app.command()
 def fit(
     source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
-    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
-    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    x: X = None,
+    y: Y = None,
     model: Annotated[Path | None, typer.Option("--model", "-m", help="Save the model.")] = None,
     batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
     learning_rate: Annotated[
@@ -49,7 +58,12 @@ def fit(
     ] = None,
     skip: Annotated[bool, typer.Option(help="Show the heads the inputs too.")] = False,
     held_out: Annotated[float, typer.Option(help="Share of rows kept for the scores.")] = 0.1,
-    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
+    drop_nonfinite: DropNonfinite = False,
+    categories: Categories = False,
+    sep: Sep = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    missing: Missing = None,
     seed: Seed = 0,
     progress: Progress = None,
 ) -> None:
@@ -65,7 +79,8 @@ def fit(
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip, held_out=held_out)
     if model is not None and (model.is_dir() or not model.absolute().parent.is_dir()):
         raise ConfigError(f"--model {model} must be a file in a folder that exists.")
-    sources, _ = load_sources(source, None, x, y, drop_nonfinite)
+    tables = Tables(x, y, drop_nonfinite, categories, sep, decimal, encoding, missing)
+    sources, _ = tables.sources(source, None)
     rng = np.random.default_rng(seed)
     halves = [one.split(rng, held_out) for one in sources]
     trained = fit_model([kept for kept, _ in halves], config=config, rng=rng, progress=progress)
@@ -78,9 +93,13 @@ def fit(
 @app.command()
 def info(
     source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
-    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
-    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
-    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
+    x: X = None,
+    y: Y = None,
+    drop_nonfinite: DropNonfinite = False,
+    sep: Sep = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    missing: Missing = None,
 ) -> None:
     """Say what is in files of demonstrations: rows, columns, labels, transforms."""
     import numpy as np
@@ -88,9 +107,14 @@ def info(
     from bers.data.checks import far_labels
     from bers.text import printable
 
+    tables = Tables(x, y, drop_nonfinite, False, sep, decimal, encoding, missing)
     rows, notes = [], []
     for path in source:
-        one = load_source(path, x, y, drop_nonfinite)
+        open_table = tables.unlabelled(path)
+        if open_table is not None:
+            _print_columns(Path(path).name, open_table)
+            continue
+        one = tables.load(path, source)
         columns = [printable(name, 20) for name in one.x_names]
         some = ", ".join(columns[:6]) + (f", ... ({len(columns)})" if len(columns) > 6 else "")
         transforms = ", ".join(t.name for t in one.transforms) or "none"
@@ -104,9 +128,29 @@ def info(
                 f"{name}: {len(far)} of {one.n:,} labels lie far from the rest, the first in row "
                 f"{far[0]} ({labels[far[0]]:.4g}). Trim them if they are mistakes."
             )
-    print_table(["source", "rows", "inputs", "label", "range", "transforms"], rows)
+    if rows:
+        print_table(["source", "rows", "inputs", "label", "range", "transforms"], rows)
     for note in notes:
         new_console().print(note, markup=False)
+
+
+def _print_columns(name: str, table: Any) -> None:
+    """The columns of a table, of which one must be named as the label."""
+    from bers.data.encoding import in_words
+    from bers.text import printable
+
+    shown, console = table.schema.names[:_MOST_COLUMNS], new_console()
+    more = len(table.schema.names) - len(shown)
+    console.print(f"{printable(name)}: {table.rows:,} rows", style="bold", markup=False)
+    values = table.read(list(shown)) if len(set(table.schema.names)) == more + len(shown) else None
+    rows = []
+    for column in shown:
+        told = in_words(values.column(column)) if values is not None else ("", "", "")
+        rows.append([printable(column, 30), *told])
+    print_table(["column", "holds", "values", "missing"], rows)
+    if more:
+        console.print(f"... and {more:,} more columns.", markup=False)
+    console.print("No column has a usual name of a label. Name it with --y.\n", markup=False)
 
 
 app.command()(demo)

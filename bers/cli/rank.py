@@ -5,6 +5,7 @@ a picture, a page and weights for other tools where asked.
 """
 
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,23 +13,33 @@ from typing import Annotated, Any
 import typer
 
 from bers.cli.common import (
+    Categories,
+    Decimal,
+    DropNonfinite,
+    Encoding,
+    Missing,
     Progress,
     Seed,
-    load_sources,
+    Sep,
+    Tables,
+    X,
+    Y,
     new_console,
     print_ranking,
 )
 from bers.errors import ConfigError
 
+_PICTURES = (".png", ".pdf", ".svg")
+
 
 def rank(
     source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
     target: Annotated[str, typer.Option("--target", "-t", help="Rows of the new task.")],
-    x: Annotated[str | None, typer.Option(help="Input columns, separated by commas.")] = None,
-    y: Annotated[str | None, typer.Option(help="Label column.")] = None,
+    x: X = None,
+    y: Y = None,
     rule: Annotated[str, typer.Option(help="How to weigh; odds is the library's own.")] = "odds",
     json: Annotated[bool, typer.Option("--json", help="Only JSON on standard output.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw the weights as PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the weights: .png, .pdf or .svg.")] = None,
     html: Annotated[Path | None, typer.Option(help="Write the ranking as a page.")] = None,
     export: Annotated[
         str | None, typer.Option(help="robomimic: data-set weights, to --export-to.")
@@ -36,7 +47,12 @@ def rank(
     export_to: Annotated[Path, typer.Option(help="Where --export writes.")] = Path(
         "robomimic.json"
     ),
-    batches: Annotated[int, typer.Option(help="Mini-batches of training.")] = 4000,
+    model: Annotated[
+        Path | None, typer.Option("--model", "-m", help="What `bers fit -m` saved: no training.")
+    ] = None,
+    batches: Annotated[
+        int | None, typer.Option(help="Mini-batches of training; 4000 by default.")
+    ] = None,
     learning_rate: Annotated[
         float | None, typer.Option(help="Of Adam; by default the model's own.")
     ] = None,
@@ -45,7 +61,12 @@ def rank(
         str, typer.Option(help="Of all labels: none, rank, log, auto or paper.")
     ] = "none",
     draws: Annotated[int, typer.Option(help="Of the posteriors, for the intervals.")] = 400,
-    drop_nonfinite: Annotated[bool, typer.Option(help="Drop rows with NaN, count them.")] = False,
+    drop_nonfinite: DropNonfinite = False,
+    categories: Categories = False,
+    sep: Sep = None,
+    decimal: Decimal = ".",
+    encoding: Encoding = None,
+    missing: Missing = None,
     backend: Annotated[
         str, typer.Option(help="Who works on the shards: threads, processes or ray.")
     ] = "threads",
@@ -58,7 +79,6 @@ def rank(
 ) -> None:
     """Say whom a new task should learn from, how much, and how sure that is."""
     from bers.files import write_atomically
-    from bers.model.config import ModelConfig
     from bers.parallel import pool
     from bers.trust import render as show
     from bers.trust.trust import rank as rank_sources
@@ -68,8 +88,13 @@ def rank(
     for name, path in (("--plot", plot), ("--html", html), ("--export-to", export_to)):
         if path is not None and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise ConfigError(f"{name} {path} must be a file in a folder that exists.")
-    config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip)
-    sources, new = load_sources(source, target, x, y, drop_nonfinite)
+    if plot is not None and plot.suffix.lower() not in _PICTURES:
+        raise ConfigError(f"--plot {plot} must end in .png, .pdf or .svg. Rename it.")
+    known = _model(model, batches, learning_rate, skip)
+    tables = Tables(x, y, drop_nonfinite, categories, sep, decimal, encoding, missing)
+    sources, new = tables.sources(source, target)
+    if model is not None:
+        _check_heads(known, sources, model)
     with (
         redirect_stdout(sys.stderr),  # Ray tells of dead workers on standard output
         pool(backend, jobs, address) as workers,  # pyright: ignore[reportArgumentType]
@@ -78,7 +103,7 @@ def rank(
             sources,
             new,
             rule=rule,
-            model=config,
+            model=known,
             transform=transform,
             draws=draws,
             workers=workers,
@@ -92,7 +117,8 @@ def rank(
         print_ranking(values)
         new_console().print(_columns_taken(target, new), markup=False)
     if plot is not None:
-        ranking.plot(str(plot))
+        with write_atomically(plot) as temporary:
+            ranking.plot().savefig(temporary, format=plot.suffix.lower()[1:], dpi=120)
     pages = [(html, lambda: show.as_page(values))] if html is not None else []
     if export is not None:
         from bers.integrations.robomimic import robomimic_weights
@@ -104,6 +130,35 @@ def rank(
     for path in (plot, html, export_to if export else None):
         if path is not None and not json:
             new_console().print(f"Written: {path}", markup=False)
+
+
+def _model(path: Path | None, batches: int | None, rate: float | None, skip: bool) -> Any:
+    """What to train, or what was trained before."""
+    from bers.model.config import ModelConfig
+    from bers.model.model_files import load_model
+
+    if path is None:
+        return ModelConfig(
+            batches=4000 if batches is None else batches, learning_rate=rate, skip=skip
+        )
+    if batches is not None or rate is not None or skip:
+        raise ConfigError(
+            "--model is trained already: leave out --batches, --learning-rate and --skip."
+        )
+    return load_model(path)
+
+
+def _check_heads(model: Any, sources: Sequence[Any], path: Path) -> None:
+    """Refuse a model of other sources: its heads would be given to the wrong ones."""
+    from bers.text import printable
+
+    given = tuple(source.name for source in sources)
+    if tuple(model.names) != given:
+        raise ConfigError(
+            f"--model {path} was fitted on {printable(', '.join(model.names), 100)}; the sources "
+            f"are {printable(', '.join(given), 100)}. Give the same files in the same order, or "
+            "fit again."
+        )
 
 
 def _columns_taken(path: str, source: Any) -> str:

@@ -9,6 +9,8 @@ that names it and says what it must be.
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from math import prod
 from types import MappingProxyType
 from typing import Any
 
@@ -19,6 +21,9 @@ from bers.text import printable
 
 LARGEST = 1e150
 """Larger values are refused: their squares would overflow further on."""
+
+MOST_COLUMNS = 1_000_000
+"""A row of more numbers than this is refused; without rows, its width costs a file nothing."""
 
 _EXACT = 2**53
 
@@ -71,15 +76,74 @@ def checked_name(name: object, what: str = "name", origin: str = "") -> str:
     return str(name)
 
 
+def named_columns(names: Any, what: str = "x") -> tuple[str, ...]:
+    """Names of columns, of which one may be given alone.
+
+    >>> named_columns("speed"), named_columns(["speed", "load"])
+    (('speed',), ('speed', 'load'))
+    """
+    if isinstance(names, str):
+        return (names,)
+    found: list[Any] = [None]
+    if isinstance(names, np.ndarray):
+        found = names.tolist() if names.ndim == 1 else [None]
+    elif not isinstance(names, bytes | Mapping):
+        with suppress(TypeError):  # it cannot be gone through
+            found = list(names)
+    if not all(isinstance(name, str) for name in found):
+        raise ConfigError(
+            f"{what} must be names of columns, such as ['speed', 'load']; got "
+            f"{printable(repr(names))}."
+        )
+    return tuple(found)
+
+
+def given_names(x_names: Any, origin: str = "") -> tuple[Any, ...]:
+    """Names for the features, which are looked at one by one later; None stands for none.
+
+    >>> given_names(None), given_names("speed")
+    ((), ('speed',))
+    """
+    if x_names is None or isinstance(x_names, str):
+        return () if x_names is None else (x_names,)
+    try:
+        return tuple(x_names)
+    except TypeError:
+        kind = type(x_names).__name__
+        raise data_error(f"x_names must be names of columns; got {kind}.", origin) from None
+
+
+def flag(value: Any, what: str) -> bool:
+    """True or False, or an error that names the setting.
+
+    >>> flag(np.True_, "drop_nonfinite")
+    True
+    """
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise ConfigError(f"{what} must be True or False; got {printable(repr(value))}.")
+
+
+def column_name_or_none(value: Any, what: str = "y") -> str | None:
+    """The name of one column, if it is given.
+
+    >>> column_name_or_none("reward")
+    'reward'
+    """
+    if value is None or isinstance(value, str):
+        return value
+    raise ConfigError(
+        f"{what} must be the name of a column, such as 'reward'; got {printable(repr(value))}."
+    )
+
+
 def column_names(x_names: Sequence[str], y_name: str, k: int, origin: str = "") -> tuple[str, ...]:
     """Names of the feature columns: one each, all different, none equal to the label's.
 
     >>> column_names((), "y", 2)
     ('x0', 'x1')
     """
-    if isinstance(x_names, str):
-        x_names = (x_names,)
-    names = tuple(x_names) or tuple(f"x{j}" for j in range(k))
+    names = given_names(x_names, origin) or tuple(f"x{j}" for j in range(k))
     for name in (*names, y_name):
         if not checked_name(name, "a column name", origin) or "\0" in name:
             raise data_error(f"column name {name!a} is empty or holds a zero. Rename it.", origin)
@@ -99,7 +163,7 @@ def column_places(columns: str | Sequence[str], names: Sequence[str], whose: str
     >>> column_places(["c", "a"], ("a", "b", "c"), "alice")
     [2, 0]
     """
-    wanted = [columns] if isinstance(columns, str) else list(columns)
+    wanted = list(named_columns(columns, "columns"))
     if not wanted:
         raise DataError(f"{printable(whose)!r}: no column was named. Name one or more.")
     place = {name: j for j, name in enumerate(names)}
@@ -154,9 +218,24 @@ def features(x: Any, x_names: Sequence[str], y_name: str, origin: str = "") -> n
             "Flatten each row first.",
             origin,
         )
+    refuse_wide(array.shape, "x", origin)
     small = array.dtype.kind == "f" and array.dtype.itemsize <= 4
     names = column_names(x_names, y_name, array.shape[1], origin)
     return _as_float(array, np.float32 if small else np.float64, names, origin)
+
+
+def refuse_wide(shape: Sequence[int], what: str, origin: str = "") -> None:
+    """Raise for an array whose rows hold too many numbers, before anything is made of them.
+
+    >>> refuse_wide((3, 4, 5), "x")
+    """
+    width = prod(shape[1:])
+    if width > MOST_COLUMNS:
+        raise data_error(
+            f"{what} has {width:,} numbers a row; at most {MOST_COLUMNS:,} are taken. Leave some "
+            "out, or turn the array if rows and columns are swapped.",
+            origin,
+        )
 
 
 def labels(y: Any, y_name: str, n: int, origin: str = "") -> np.ndarray:
@@ -203,6 +282,7 @@ def payloads(
                 "Give one entry a row.",
                 origin,
             )
+        refuse_wide(array.shape, f"payload {printable(name)!r}", origin)
         kept[name] = read_only(array.astype(array.dtype.newbyteorder("="), order="C"))
     return MappingProxyType(kept)
 
@@ -223,7 +303,7 @@ def refuse_bad(
     y_name: str,
     origin: str = "",
     first_row: int = 0,
-    way: str = "drop them: drop_nonfinite=True (--drop-nonfinite)",
+    way: str = "leave them out",
 ) -> None:
     """Raise for the first column with a value that is not finite, or too large.
 
@@ -247,6 +327,16 @@ def refuse_bad(
                 f"the first in row {first_row + int(bad.argmax())}. {advice}",
                 origin,
             )
+
+
+def dropping(function: str = "") -> str:
+    """How to be rid of rows with missing values, by the word that a function takes.
+
+    >>> dropping("bers.as_sources"), dropping()
+    ('drop them: bers.as_sources(..., drop_nonfinite=True)', 'drop them: drop_nonfinite=True')
+    """
+    word = "drop_nonfinite=True"
+    return f"drop them: {function}(..., {word})" if function else f"drop them: {word}"
 
 
 def read_only(array: np.ndarray) -> np.ndarray:
@@ -309,10 +399,14 @@ def finite_number(value: Any, what: str) -> float:
     >>> finite_number(1, "Trim(low=...)")
     1.0
     """
-    good = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-    if not good or not np.isfinite(value):
-        raise ConfigError(f"{what} must be a finite number; got {value!r}.")
-    return float(value)
+    good = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    try:
+        found = float(value) if good else float("nan")
+    except OverflowError:  # a whole number of hundreds of digits
+        found = float("inf")
+    if not np.isfinite(found):
+        raise ConfigError(f"{what} must be a finite number; got {printable(repr(value))}.")
+    return found
 
 
 def _in_range(values: np.ndarray) -> bool:

@@ -19,7 +19,10 @@ from bers.data.checks import (
     column_names,
     column_places,
     data_error,
+    dropping,
     features,
+    flag,
+    given_names,
     good_rows,
     labels,
     payloads,
@@ -86,7 +89,8 @@ class Demonstrations:
     columns_guessed: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        self.__dict__.update(_checked_fields(self.__dict__))
+        way = dropping("bers.Demonstrations.build")
+        self.__dict__.update(_checked_fields(self.__dict__, way=way))
 
     @classmethod
     def build(
@@ -187,6 +191,7 @@ class Demonstrations:
         >>> d.x.tolist()
         [[0.0, 0.0, 1.0, 0.1], [0.1, 1.0, 0.0, 0.2]]
         """
+        checked_name(origin, "origin")
         given = (observation, action, reward, next_observation, terminated, truncated)
         from bers.data.transitions import STEP, transition_fields
 
@@ -463,13 +468,30 @@ def record_digest(
     return digest({**heads, **{f"array/{key}": value for key, value in arrays.items()}})
 
 
+def record_of(
+    x: Any, y: Any, name: str, *, drop_nonfinite: bool, way: str, **fields: Any
+) -> Demonstrations:
+    """Like `Demonstrations.build`; `way` says in errors how to be rid of missing values.
+
+    >>> record_of([1, 2], [3, 4], "a", drop_nonfinite=False, way=dropping("bers.as_sources"))
+    Demonstrations('a', n=2, k=1, y 3 to 4)
+    """
+    values = {"x": x, "y": y, "name": name, **fields}
+    return _trusted(**_checked_fields(values, drop_nonfinite=drop_nonfinite, way=way))
+
+
 def _checked_fields(
-    values: Mapping[str, Any], *, drop_nonfinite: bool = False, origin: str = ""
+    values: Mapping[str, Any],
+    *,
+    drop_nonfinite: bool = False,
+    origin: str = "",
+    way: str = dropping(),
 ) -> dict[str, Any]:
     """Private, read-only copies of the fields that agree, or an error that names what does not."""
+    origin = checked_name(origin, "origin")
     name = checked_name(values["name"], origin=origin)
     y_name = values.get("y_name", "y")
-    given = values.get("x_names") or ()
+    given = given_names(values.get("x_names"), origin)
     if is_frame(values["x"]) or is_column(values["y"]) or is_frame(values["y"]):
         what = f"'{printable(name)}'"
         values = {**values, **frame_rows(values["x"], values["y"], given, y_name, what)}
@@ -478,13 +500,13 @@ def _checked_fields(
     x_names = column_names(given, y_name, x.shape[1], origin)
     y = labels(values["y"], y_name, len(x), origin)
     payload = payloads(values.get("payload"), len(x), origin)
-    if drop_nonfinite:
+    if flag(drop_nonfinite, "drop_nonfinite"):
         good = good_rows(x, y)
         if not good.all():
             warn_dropped(name, int((~good).sum()), len(x), origin)
             x, y = x[good], y[good]
             payload = {k: v[good] for k, v in payload.items()}
-    refuse_bad(x, y, x_names, y_name, origin)
+    refuse_bad(x, y, x_names, y_name, origin, way=way)
     return {
         "x": read_only(x),
         "y": read_only(y),
@@ -498,11 +520,12 @@ def _checked_fields(
 
 
 def _checked_transforms(transforms: Any, origin: str) -> tuple:
-    for transform in transforms if isinstance(transforms, (tuple, list)) else [transforms]:
-        if type(transform) not in KINDS.values() or not transform.fitted:
+    several = isinstance(transforms, tuple | list)
+    for transform in transforms if several else [transforms]:
+        if not several or type(transform) not in KINDS.values() or not transform.fitted:
             raise data_error(
-                f"transforms must hold fitted transforms; got {printable(repr(transform))}. "
-                "Use transformed(...) to fit and apply one.",
+                "transforms must hold fitted transforms; got "
+                f"{printable(repr(transform))}. Use transformed(...) to fit and apply one.",
                 origin,
             )
     return tuple(transforms)

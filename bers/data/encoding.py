@@ -4,6 +4,7 @@ Enter: Arrow columns, and for text the values that count. Leave: one array of fl
 for each of its columns: `speed`, `gear=low`, or `s.0` for lists. A missing value is NaN.
 """
 
+import json
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -73,11 +74,12 @@ def refuse_nearly_numbers(column: Any, name: str, what: str) -> None:
     if not odd.any() or given - odd.sum() < _MOSTLY * given:
         return
     row = int(odd.argmax())
+    word = json.dumps(printable(values[row].as_py(), 30), ensure_ascii=False)
     raise DataError(
         f"{what}: column {printable(name)!r} holds numbers but for {odd.sum()} of {given} cells, "
         f"the first in row {row}: {printable(repr(values[row].as_py()), 30)}. Write a number "
-        "there, or leave the cell empty and drop such rows (drop_nonfinite=True, "
-        "--drop-nonfinite)."
+        f"there; or, if it stands for a missing value, pass csv=bers.CSV(missing={word}) and "
+        "drop_nonfinite=True."
     )
 
 
@@ -91,12 +93,35 @@ def warn_left_out(kinds: Mapping[str, Any]) -> None:
     shown = [f"{printable(name, 30)!r} ({kind_of(kind)})" for name, kind in kinds.items()]
     more = f" and {len(shown) - 10} more" if len(shown) > 10 else ""
     text = any(kind_of(kind) == "text" for kind in kinds.values())
-    use = " Name all inputs, by x=[...] or --x, to use text as categories." if text else ""
+    use = " Text is used by bers.as_sources(..., categories=True)." if text else ""
     warnings.warn(
         f"left out, since they hold no numbers: columns {', '.join(shown[:10])}{more}.{use}",
         DataWarning,
         stacklevel=2,
     )
+
+
+def in_words(column: Any) -> tuple[str, str, str]:
+    """What a column holds, its range or some of its values, and how many are missing.
+
+    >>> import pyarrow as pa
+    >>> in_words(pa.chunked_array([[1.5, None, 3.0]]))
+    ('numbers', '1.5 to 3', '1')
+    >>> in_words(pa.chunked_array([["low", "high", "low"]]))
+    ('text', 'high, low', '0')
+    """
+    pc, kind = compute(), kind_of(column.type)
+    missing = str(column.null_count)
+    if kind == "text":
+        levels = sorted(levels_of(column))
+        some = ", ".join(printable(level, 15) for level in levels[:3])
+        return kind, some + (f", ... ({len(levels)})" if len(levels) > 3 else ""), missing
+    if kind == "number" and not is_list(column.type):
+        ends = pc.min_max(pc.cast(column, "double", safe=False)).as_py()
+        span = "" if ends["min"] is None else f"{ends['min']:.4g} to {ends['max']:.4g}"
+        return "numbers", span, missing
+    names = {"number": "lists of numbers", "date": "dates", "empty": "nothing"}
+    return names.get(kind, printable(str(column.type), 20)), "", missing
 
 
 def levels_of(column: Any) -> set[str]:

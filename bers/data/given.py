@@ -9,15 +9,24 @@ tables must be there at once. What has no names, such as arrays, is matched by p
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bers.data.checks import column_places, numbers, refuse_bad
+from bers.data.checks import (
+    checked_name,
+    column_name_or_none,
+    column_places,
+    dropping,
+    flag,
+    named_columns,
+    numbers,
+    refuse_bad,
+)
 from bers.data.columns import is_numeric, listed
-from bers.data.demonstrations import Demonstrations
+from bers.data.demonstrations import Demonstrations, record_of
 from bers.data.encoding import (
     column_behind,
     encoded,
@@ -29,7 +38,8 @@ from bers.data.encoding import (
     refuse_nearly_numbers,
     warn_left_out,
 )
-from bers.data.formats import Options, format_of
+from bers.data.formats import Options, check_path, format_of
+from bers.data.formats.delimited import CSV
 from bers.data.formats.tables import Table, label_name
 from bers.data.frames import (
     column_block,
@@ -41,11 +51,11 @@ from bers.data.frames import (
 )
 from bers.data.shards import Shards
 from bers.data.source import Source
-from bers.data.storage import STREAM_BYTES, load
+from bers.data.storage import STREAM_BYTES, checked_csv, load
 from bers.errors import DataError, FileError
 from bers.text import printable
 
-_WAY = "drop them: bers.as_sources(..., drop_nonfinite=True)"
+_WAY = dropping("bers.as_sources")
 
 
 def as_sources(
@@ -55,6 +65,8 @@ def as_sources(
     x: str | Sequence[str] | None = None,
     y: str | None = None,
     drop_nonfinite: bool = False,
+    categories: bool = False,
+    csv: CSV | None = None,
 ) -> tuple[list[Source], Source | None]:
     """Sources of whatever you have, with the same columns in the same order.
 
@@ -79,6 +91,10 @@ def as_sources(
     drop_nonfinite : bool, default False
         Drop rows with values that are missing or not finite, with a warning, instead of refusing
         them.
+    categories : bool, default False
+        Use all text of files, as categories.
+    csv : CSV, optional
+        How tables of text are written: separator, decimal mark, encoding.
 
     Returns
     -------
@@ -103,8 +119,10 @@ def as_sources(
     >>> b.x.tolist(), b.y.tolist()
     ([[6.0, 0.0, 0.0, 1.0]], [5.0])
     """
-    chosen = None if x is None else (x,) if isinstance(x, str) else tuple(x)
-    how = _How(chosen, y, drop_nonfinite)
+    chosen = None if x is None else named_columns(x)
+    flag(drop_nonfinite, "drop_nonfinite")
+    flag(categories, "categories")
+    how = _How(chosen, column_name_or_none(y), drop_nonfinite, categories, checked_csv(csv))
     every = [
         _opened(given, name, f"source {i}", how) for i, (name, given) in enumerate(_listed(sources))
     ]
@@ -129,7 +147,7 @@ def as_source(
     >>> as_source(pl.DataFrame({"a": [1, 2], "cost": [3, 4]}), name="alice")
     Demonstrations('alice', n=2, k=1, y 3 to 4)
     """
-    one = [given] if name is None else {name: given}
+    one = [given] if name is None else {checked_name(name): given}
     return as_sources(one, x=x, y=y, drop_nonfinite=drop_nonfinite)[0][0]
 
 
@@ -147,6 +165,8 @@ def as_rows(x: Any, y: Any = None, *, like: Sequence[Source]) -> tuple[Any, Any]
     >>> x.tolist(), y.tolist()
     ([[6.0, 5.0]], [7.0])
     """
+    if isinstance(like, str | bytes) or not isinstance(like, Sequence):
+        raise DataError(f"like must be a list of sources; got {type(like).__name__}.")
     if y is None and isinstance(x, tuple) and len(x) == 2:
         x, y = x
     how = _How(None, y if isinstance(y, str) else None, False).after(like)
@@ -191,6 +211,8 @@ class _How:
     x: tuple[str, ...] | None
     y: str | None
     drop_nonfinite: bool
+    categories: bool = False
+    csv: CSV = field(default_factory=CSV)
     usual: tuple[str, ...] = ()
     """What the label may be called, since it is called so elsewhere."""
 
@@ -299,8 +321,8 @@ def _opened(given: Any, name: str | None, else_name: str, how: _How) -> Any:
             return _frame(first, second, name or else_name, how)
         if not _is_path(first):
             with _whose(f"'{printable(name or else_name)}'"):
-                drop = how.drop_nonfinite
-                return Demonstrations.build(first, second, name or else_name, drop_nonfinite=drop)
+                how_to = {"drop_nonfinite": how.drop_nonfinite, "way": _WAY}
+                return record_of(first, second, name or else_name, **how_to)
     raise DataError(
         f"{printable(name or else_name)} must be Demonstrations or Shards, a frame, a file or a "
         f"pair (x, y); got {type(given).__name__}. Make one by bers.load(path), or "
@@ -323,7 +345,7 @@ def _frame(frame: Any, labels: Any, name: str, how: _How) -> _Loose:
                 f"{what}: column {printable(y_name)!r} is the label and an input. Leave it out of "
                 "the inputs."
             )
-    taken = tuple(names) if how.x is None else _named(how.x, table, what)
+    taken = tuple(names) if how.x is None else _named(how.x, table, what, y_name)
     for column in taken:
         refuse_kind(column, table.schema.field(column).type, what)
     guessed = labels is None and (how.x is None or how.y is None)
@@ -332,29 +354,32 @@ def _frame(frame: Any, labels: Any, name: str, how: _How) -> _Loose:
 
 def _file(path: Any, name: str | None, how: _How) -> Any:
     """A file: one that BERS wrote as it is, another as a table whose text is offered."""
-    opens = format_of(path).open_table
-    table = opens(path, Options(max_bytes=STREAM_BYTES)) if opens else None
+    check_path(path)
+    kind = format_of(path)
+    options = Options(max_bytes=STREAM_BYTES, csv=how.csv)
+    table = kind.open_table(path, options) if kind.open_table else None
     if table is None:
-        found = load(path, name=name, drop_nonfinite=how.drop_nonfinite)
-        if how.y in (None, found.y_name):
-            return found
-        return load(path, x=how.x, y=how.y, name=name, drop_nonfinite=how.drop_nonfinite)
+        more = {"name": name, "drop_nonfinite": how.drop_nonfinite}
+        more |= {"csv": how.csv} if kind.is_text else {}
+        found = load(path, **more)
+        return found if how.y in (None, found.y_name) else load(path, x=how.x, y=how.y, **more)
     first = Path(path[0] if isinstance(path, list) else path)
-    what, name = first.name, first.stem if name is None else name
+    what, name = first.name, kind.stem(first) if name is None else name
     names = list(table.schema.names)
     _refuse_twice(names, what)
     y_name = how.label(names, what)
     rest = [column for column in names if column != y_name]
     kinds = {column: kind_of(table.schema.field(column).type) for column in rest}
     if how.x is not None:
-        taken, offered = _named(how.x, table, what), ()
+        taken, offered = _named(how.x, table, what, y_name), ()
         for column in taken:
             refuse_kind(column, table.schema.field(column).type, what)
     else:
         # without rows, nothing says what a column of a CSV file holds
         open_kinds = ("text",) if table.rows else ("text", "empty")
-        taken = tuple(column for column in rest if kinds[column] == "number")
-        offered = tuple(column for column in rest if kinds[column] in open_kinds)
+        sure = ("number", "text") if how.categories else ("number",)
+        taken = tuple(column for column in rest if kinds[column] in sure)
+        offered = tuple(c for c in rest if kinds[c] in open_kinds and c not in taken)
     guessed = how.x is None or how.y is None
     return _Loose(name, what, table, y_name, None, guessed, taken, offered)
 
@@ -375,12 +400,17 @@ def _refuse_twice(names: Sequence[str], what: str) -> None:
             )
 
 
-def _named(x: Sequence[str], table: Table, what: str) -> tuple[str, ...]:
+def _named(x: Sequence[str], table: Table, what: str, y_name: str) -> tuple[str, ...]:
     """Columns behind the names that the caller chose."""
     behind = {name: column_behind(name, table.schema) for name in x}
     lost = [name for name, column in behind.items() if column is None]
     if lost:
         column_places(lost, table.schema.names, what.strip("'"))
+    if y_name in behind.values():
+        raise DataError(
+            f"{what}: column {printable(y_name)!r} is the label and an input. Leave it out of x, "
+            "or name another label with y=..."
+        )
     return tuple(dict.fromkeys(column for column in behind.values() if column is not None))
 
 
@@ -484,9 +514,7 @@ def _record(one: _Read, levels: Mapping[str, Sequence[str]], how: _How) -> Demon
         y = _label_floats(rows.column(table.y_name), table.y_name, table.what)
     with _whose(table.what):
         y = numbers(y, "y", (table.y_name,))
-        if not how.drop_nonfinite and y.shape == x.shape[:1]:
-            refuse_bad(x, y.astype(np.float64), x_names, table.y_name, way=_WAY)
-        return Demonstrations.build(
+        return record_of(
             x,
             y,
             table.name,
@@ -494,6 +522,7 @@ def _record(one: _Read, levels: Mapping[str, Sequence[str]], how: _How) -> Demon
             y_name=table.y_name,
             columns_guessed=table.guessed,
             drop_nonfinite=how.drop_nonfinite,
+            way=_WAY,
         )
 
 
@@ -590,8 +619,8 @@ def _fitted(one: Source, sure: bool, first: Source, named: bool, *, target: bool
         )
     raise DataError(
         f"all sources must have the same inputs; {printable(first.name)!r} has {_counted(first)}, "
-        f"{printable(one.name)!r} has {_counted(one)}. Choose columns that all have: x=[...] when "
-        "loading, or --x."
+        f"{printable(one.name)!r} has {_counted(one)}. Choose columns that all have, by x=[...] "
+        "when loading."
     )
 
 
@@ -612,7 +641,7 @@ def _difference(one: Source, first: Source) -> str:
     words = [f"{printable(who.name)!r} lacks {_either(lost)}" for who, lost in lacks if lost]
     return (
         f"columns differ: {', and '.join(words)}. Rename or drop columns, or choose those that all "
-        "have: bers.as_sources(..., x=[...]), or --x."
+        "have: bers.as_sources(..., x=[...])."
     )
 
 

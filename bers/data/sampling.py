@@ -13,6 +13,8 @@ import numpy as np
 from bers.data.checks import generator, whole
 from bers.errors import ConfigError, DataError
 
+_MOST_DRAWN = 2**40  # rows of a call; nobody has memory for more
+
 
 def draw_rows(
     rng: np.random.Generator, n: int, batches: int, size: int
@@ -25,6 +27,11 @@ def draw_rows(
     """
     generator(rng)
     batches, size = whole(batches, "batches", 0), whole(size, "size")
+    if batches * size > _MOST_DRAWN:
+        raise ConfigError(
+            f"{batches:,} batches of {size:,} rows are more than {_MOST_DRAWN:,}. Draw fewer at a "
+            "time."
+        )
     rows = np.zeros((batches, size), dtype=np.int64)
     used = np.zeros((batches, size), dtype=bool)
     used[:, :n] = True
@@ -120,7 +127,12 @@ def row_numbers(rows: Any, n: int) -> np.ndarray:
     >>> row_numbers([True, False], 2), row_numbers([1], 2)
     (array([0]), array([1]))
     """
-    rows = np.asarray(rows)
+    try:
+        rows = np.asarray(rows)
+    except ValueError as error:
+        raise DataError(
+            f"rows must be row numbers, or a mask of shape ({n},). Give one number a row."
+        ) from error
     if rows.dtype == bool and rows.shape == (n,):
         return np.flatnonzero(rows)
     if rows.size == 0:

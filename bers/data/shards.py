@@ -18,15 +18,19 @@ import numpy as np
 
 from bers.data.checks import (
     checked_name,
+    column_name_or_none,
     column_places,
+    dropping,
+    flag,
     generator,
     good_rows,
+    named_columns,
     refuse_bad,
     warn_dropped,
     whole,
 )
 from bers.data.demonstrations import Demonstrations
-from bers.data.formats import MAX_BYTES, RowGroups, files_of, grouped_format
+from bers.data.formats import MAX_BYTES, RowGroups, check_path, files_of, grouped_format
 from bers.data.sampling import draw_parts, draw_rows, gathered, held_out
 from bers.data.transforms import FEWEST, Chain, Transform, Trim
 from bers.errors import DataError, DataWarning, FileError
@@ -70,7 +74,7 @@ class Reader:
         self, group: Group, rows: int, *, y_only: bool = False
     ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Rows of one row group, checked and transformed; at most `rows` at a time."""
-        table, row = self.tables[group[0]], sum(self.tables[group[0]].rows[: group[1]])
+        table, row = self.tables[group[0]], _first_row(self.tables[group[0]], group[1])
         for x, y in table.blocks(group[1], rows, y_only=y_only):
             size = len(y)
             if self.drop_nonfinite:
@@ -78,9 +82,8 @@ class Reader:
                 x, y = x[good], y[good]
             if self.columns is not None and not y_only:
                 x = np.take(x, self.columns, axis=1)
-            refuse_bad(
-                x, y, () if y_only else self.x_names, table.choice.y, table.path.name, first_row=row
-            )
+            names = (() if y_only else self.x_names, table.choice.y, table.path.name)
+            refuse_bad(x, y, *names, first_row=row, way=dropping("bers.load"))
             yield self._mapped(x, y)
             row += size
 
@@ -109,6 +112,12 @@ class Reader:
                 x, y = x[keep], y[keep]
             y = part.forward(y)
         return x, y
+
+
+def _first_row(table: RowGroups, group: int) -> int:
+    """Where a row group starts in its file."""
+    starts = getattr(table, "starts", None)
+    return sum(table.rows[:group]) if starts is None else starts[group]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +204,11 @@ class Shards:
         ...     Shards.open(folder).n
         2
         """
-        return checked(opened(path, x, y, name), drop_nonfinite, max_bytes, show)
+        check_path(path)
+        x = x if x is None or isinstance(x, str) else named_columns(x)
+        flag(drop_nonfinite, "drop_nonfinite")
+        found = opened(path, x, column_name_or_none(y), name)
+        return checked(found, drop_nonfinite, whole(max_bytes, "max_bytes"), show)
 
     @property
     def n(self) -> int:
@@ -285,7 +298,9 @@ class Shards:
             Some row groups each, in order.
         """
         places = np.array_split(np.arange(len(self.groups)), min(most, max(len(self.groups), 1)))
-        return [self._take(np.isin(np.arange(len(self.groups)), some)) for some in places]
+        if len(places) == 1:
+            return [self]
+        return [self._narrowed(some.tolist()) for some in places]
 
     def draw(
         self, rng: np.random.Generator, batches: int, size: int
@@ -462,6 +477,25 @@ class Shards:
         places = np.flatnonzero(chosen)
         groups = tuple(self.groups[i] for i in places)
         return replace(self, groups=groups, rows=tuple(self.rows[i] for i in places))
+
+    def _narrowed(self, places: Sequence[int]) -> "Shards":
+        """Some of the row groups, with what they need of their files and nothing else."""
+        wanted: dict[int, list[int]] = {}
+        for i in places:
+            wanted.setdefault(self.groups[i][0], []).append(self.groups[i][1])
+        tables, new = [], []
+        for file, groups in wanted.items():
+            table = self.reader.tables[file]
+            narrow = getattr(table, "narrowed", None)  # what a format need not have
+            tables.append(table if narrow is None else narrow(groups))
+            inside = groups if narrow is None else range(len(groups))
+            new += [(len(tables) - 1, group) for group in inside]
+        return replace(
+            self,
+            reader=replace(self.reader, tables=tuple(tables)),
+            groups=tuple(new),
+            rows=tuple(self.rows[i] for i in places),
+        )
 
     def _with(self, part: Transform, show: bool | None) -> "Shards":
         """One more transform, and the rows counted again where it drops any."""

@@ -12,9 +12,25 @@ from typing import Any, cast
 
 import numpy as np
 
-from bers.data.checks import refuse_bad, whole
+from bers.data.checks import (
+    column_name_or_none,
+    dropping,
+    flag,
+    named_columns,
+    refuse_bad,
+    whole,
+)
 from bers.data.demonstrations import Demonstrations
-from bers.data.formats import MAX_BYTES, Options, RowGroups, format_of, formats, listed_endings
+from bers.data.formats import (
+    MAX_BYTES,
+    Options,
+    RowGroups,
+    check_path,
+    format_of,
+    formats,
+    listed_endings,
+)
+from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import rebuilt
 from bers.data.shards import Shards, checked, opened
 from bers.errors import ConfigError, FileError
@@ -36,14 +52,15 @@ def load(
     drop_nonfinite: bool = False,
     stream: bool | None = None,
     max_bytes: int = MAX_BYTES,
+    csv: CSV | None = None,
 ) -> Demonstrations | Shards:
     """Load one source. Reading never runs code from a file.
 
     Parameters
     ----------
     path : path, or sequence of paths
-        A .npz, .csv or .parquet file; a folder (or list) of .parquet files, which is one source;
-        "minari:ID" or the folder of a Minari data set.
+        A .npz, .csv, .tsv, .csv.gz or .parquet file; a folder (or list) of .parquet files, which is
+        one source; "minari:ID" or the folder of a Minari data set.
     x : str or sequence of str, optional
         Columns that are features, of a file that BERS did not write; all numeric ones but the
         label, unless given.
@@ -61,6 +78,8 @@ def load(
         Keep Parquet rows on disk; by default, where they are more than 1 GiB.
     max_bytes : int, default 4 GiB
         Refuse what would take more memory.
+    csv : CSV, optional
+        How a table of text is written: separator, decimal mark, encoding.
 
     Returns
     -------
@@ -84,8 +103,15 @@ def load(
     Demonstrations('alice', n=1, k=1, y 2 to 2)
     """
     whole(max_bytes, "max_bytes")
-    options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes)
+    check_path(path)
+    x, payload = _names(x, "x"), _names(payload, "payload")
+    y = column_name_or_none(y)
+    flag(drop_nonfinite, "drop_nonfinite")
+    stream = None if stream is None else flag(stream, "stream")
+    options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes, checked_csv(csv))
     kind = format_of(path)
+    if csv is not None and not kind.is_text:
+        raise ConfigError(f"csv=... is for tables of text; {path} is none. Leave it out.")
     if stream and kind.open_groups is None:
         able = ", ".join(one.name for one in formats() if one.open_groups)
         raise ConfigError(f"stream=True is for {able}; {path} is not. Convert it with save(...).")
@@ -138,6 +164,13 @@ def save(
     ...     save(Demonstrations([1.0], [2.0], "alice"), f"{folder}/a.npz")
     """
     rows = whole(rows_per_group, "rows_per_group")
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"path must be a path; got {type(path).__name__}. Name a file.")
+    if not isinstance(demonstrations, Demonstrations | Shards):
+        raise ConfigError(
+            f"demonstrations must be Demonstrations or Shards; got {type(demonstrations).__name__}."
+            " Make them with bers.Demonstrations(x, y, name)."
+        )
     able = [one for one in formats() if one.save or one.save_groups]
     ending = Path(path).suffix.lower()
     kind = next((one for one in able if ending in one.endings), None)
@@ -150,6 +183,24 @@ def save(
         kind.save(demonstrations, path)
     else:
         raise ConfigError(f"cannot save to {path}: the ending must be {listed_endings(able)}.")
+
+
+def checked_csv(csv: Any) -> CSV:
+    """What the caller says of a table of text, if anything.
+
+    >>> checked_csv(None).decimal
+    '.'
+    """
+    if csv is not None and not isinstance(csv, CSV):
+        raise ConfigError(
+            f'csv must be a bers.CSV, such as bers.CSV(sep=";"); got {type(csv).__name__}.'
+        )
+    return csv or CSV()
+
+
+def _names(names: Any, what: str) -> Any:
+    """Columns that were named; one stays one, as arrays of npz files do."""
+    return names if names is None or isinstance(names, str) else named_columns(names, what)
 
 
 def _bytes(shards: Shards) -> int:
@@ -173,7 +224,8 @@ def _in_memory(shards: Shards, options: Options) -> Demonstrations:
         return d if options.name is None else d.renamed(options.name)
     for table, (features, labels) in zip(tables, rows, strict=True):
         if not options.drop_nonfinite:
-            refuse_bad(features, labels, shards.x_names, shards.y_name, table.path.name)
+            names = (shards.x_names, shards.y_name, table.path.name)
+            refuse_bad(features, labels, *names, way=dropping())
     return Demonstrations.build(
         np.concatenate([features for features, _ in rows]),
         np.concatenate([labels for _, labels in rows]),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bers.data.checks import data_error, payloads, whole
+from bers.data.checks import data_error, numbers, payloads, whole
 from bers.errors import ConfigError
 
 STEP: tuple[str, ...] = (
@@ -39,7 +39,12 @@ def transition_fields(
     >>> transition_fields(steps, None, 2)["x_names"]
     ('observation.0', 'action.0', 'action.1', 'next_observation.0')
     """
-    reward = np.asarray(steps["reward"])
+    if inputs is not None and not callable(inputs):
+        raise ConfigError(
+            "inputs must be a function of observations, actions and next observations; got "
+            f"{type(inputs).__name__}."
+        )
+    reward = numbers(steps["reward"], "reward", origin=origin)
     if reward.ndim != 1:
         raise data_error(f"reward must have shape (rows,); got {reward.shape}.", origin)
     kept = payloads(steps, len(reward), origin)

@@ -8,7 +8,7 @@ for ỹ, the head's prior has its bias centred at loc and β⁰ multiplied by sc
 Heads therefore stay in the labels' own units and can be compared.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -20,6 +20,7 @@ from bers.data.source import Source
 from bers.errors import DataError
 from bers.model import nig
 from bers.model.config import ModelConfig
+from bers.parallel import Map, in_threads
 from bers.progress import progress_bar
 from bers.text import printable
 
@@ -88,9 +89,17 @@ class LabelScale:
 
 
 def input_scale(
-    sources: Sequence[Source], *, memory: Memory, show: bool | None = False
+    sources: Sequence[Source],
+    *,
+    memory: Memory,
+    workers: Map | None = None,
+    show: bool | None = False,
 ) -> InputScale:
-    """Pooled over all rows of all sources, in one streamed pass; labels are measured along."""
+    """Pooled over all rows of all sources, in one streamed pass; labels are measured along.
+
+    Parts of sources on disk are read side by side, and joined in their order: the same bits,
+    whoever does the work.
+    """
     dims = {source.dim for source in sources}
     if len(dims) != 1:
         first, other = sources[0], next(s for s in sources if s.dim != sources[0].dim)
@@ -101,8 +110,8 @@ def input_scale(
         )
     total = Moments(np.zeros(dims.pop()))
     with progress_bar("measuring inputs", sum(s.n for s in sources), show=show) as advance:
-        for source in sources:
-            inputs, labels = _moments(source, advance)
+        found = _side_by_side(sources, workers, advance)
+        for source, (inputs, labels) in zip(sources, found, strict=True):
             total.join(inputs)
             memory.recall(source, "inputs", lambda inputs=inputs: inputs)
             memory.recall(source, "labels", lambda labels=labels: labels)
@@ -135,27 +144,48 @@ def label_scales(
 
 def input_moments(source: Source, memory: Memory) -> "Moments":
     """Mean and spread of the input columns of one source, measured once."""
-    return memory.recall(source, "inputs", lambda: _moments(source)[0])
+    return memory.recall(source, "inputs", lambda: next(_side_by_side([source]))[0])
 
 
-def label_moments(source: Source, memory: Memory, show: bool | None = False) -> "Moments":
+def label_moments(
+    source: Source, memory: Memory, show: bool | None = False, workers: Map | None = None
+) -> "Moments":
     """Mean and spread of the labels of one source, measured once, since a source never changes."""
 
     def find() -> Moments:
         with progress_bar("measuring labels", source.n, show=show) as advance:
-            return _moments(source, advance)[1]
+            return next(_side_by_side([source], workers, advance))[1]
 
     return memory.recall(source, "labels", find)
 
 
-def _moments(
-    source: Source, advance: Callable[..., object] = lambda rows, **columns: None
-) -> tuple["Moments", "Moments"]:
-    inputs, labels = Moments(np.zeros(source.dim)), Moments(np.zeros(1))
-    for x, y in source.blocks():
+def _side_by_side(
+    sources: Sequence[Source],
+    workers: Map | None = None,
+    advance: Callable[..., object] = lambda rows, **columns: None,
+) -> Iterator[tuple["Moments", "Moments"]]:
+    """Moments of inputs and of labels of each source, in order; several work on their parts."""
+    split = [source.parts() for source in sources]
+    every = [part for parts in split for part in parts]
+    # sources in memory are not worth a trip to other processes, nor to other threads
+    work = map if len(every) == len(sources) else workers if workers is not None else in_threads
+    found = iter(work(_moments, every))
+    for source, parts in zip(sources, split, strict=True):
+        inputs, labels = Moments(np.zeros(source.dim)), Moments(np.zeros(1))
+        for _ in parts:
+            own_inputs, own_labels = next(found)
+            inputs.join(own_inputs)
+            labels.join(own_labels)
+            advance(own_labels.n, source=source.name)
+        yield inputs, labels
+
+
+def _moments(part: Source) -> tuple["Moments", "Moments"]:
+    """Of one part; can be sent to another process."""
+    inputs, labels = Moments(np.zeros(part.dim)), Moments(np.zeros(1))
+    for x, y in part.blocks():
         inputs.add(x)
         labels.add(y[:, None])
-        advance(len(y), source=source.name)
     return inputs, labels
 
 

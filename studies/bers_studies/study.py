@@ -53,6 +53,8 @@ class Study:
     """Packages that do not come with bers-studies alone."""
     order: int = 1000
     """Its place among all: those with smaller numbers come first."""
+    sources: tuple[str, ...] = ()
+    """Names of the sources, in the order of weights, where records do not name them."""
     head: tuple[str, ...] = ()
     """Ids of the claims that the short table shows: one or two, and some that do not hold."""
     page: str = ""

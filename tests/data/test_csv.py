@@ -83,7 +83,7 @@ def _foreign(tmp_path, text, **options):
 
 
 def test_foreign_tables(tmp_path):
-    left = r"left out, since they hold no numbers: columns 'who' \(text\)\. Name all inputs"
+    left = r"left out, since they hold no numbers: columns 'who' \(text\)\. Text is used by"
     with pytest.warns(DataWarning, match=left):
         d = _foreign(tmp_path, "a,who,b,Reward\n1,bob,true,0.5\n2,eve,false,1e3\n")
     assert d.x.tolist() == [[1, 1], [2, 0]]
@@ -120,7 +120,6 @@ def test_missing_values_are_dropped_when_asked(tmp_path):
         ),
         ("a,a,y\n1,2,3\n", {}, "2 columns are named 'a'"),
         ("a,y\n1,2,3\n", {}, "f.csv: cannot be read"),
-        ("a;y\n1;2\n", {}, "its columns are not separated by commas"),
         ("a,y\n1,2\n", {"payload": ["z"]}, "no payload column 'z'"),
         ("a,y,z\n1,2,\n", {"payload": ["z"]}, "payload column 'z'"),
         (b"a,y\n\xff\xfe,2\n", {"x": "a"}, "f.csv"),

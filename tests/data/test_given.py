@@ -284,7 +284,7 @@ def test_a_file_gives_text_where_a_frame_beside_it_has_it(tmp_path):
     pq.write_table(pa.table(shuffled(rows, ["y", "note", "a", "gear"])), tmp_path / "log.parquet")
     frame = pd.DataFrame({"a": [5.0], "gear": ["high"], "y": [3.0]})
     files = [tmp_path / "log.csv", tmp_path / "log.parquet"]
-    with pytest.warns(DataWarning, match=r"left out, .* columns 'note' \(text\)\. Name"):
+    with pytest.warns(DataWarning, match=r"left out, .* columns 'note' \(text\)\. Text"):
         (text, rows, one), _ = as_sources([*files, frame])
     assert one.x_names == text.x_names == rows.x_names == ("a", "gear=high", "gear=low", "gear=off")
     assert text.x.tolist() == rows.x.tolist() == [[1, 0, 1, 0], [2, 0, 0, 1]]

@@ -1,3 +1,4 @@
+import os
 import pickle
 
 import numpy as np
@@ -256,3 +257,52 @@ def test_parts_are_the_whole_in_order(tmp_path):
         assert [part.n for part in parts if part.n == 0] == []
         x = np.concatenate([x for part in parts for x, _ in part.blocks()])
         np.testing.assert_array_equal(x, shards.in_memory().x)
+
+
+def in_parts(folder, files=3, groups=40):
+    rng = np.random.default_rng(0)
+    for i in range(files):
+        x = rng.normal(size=(10 * groups, 3))
+        d = Demonstrations(x, x[:, 0], "alice")
+        save(d, folder / f"{i}.parquet", rows_per_group=10)
+    return load(folder, stream=True)
+
+
+def test_parts_hold_the_rows_of_the_whole_in_their_order(tmp_path):
+    whole = in_parts(tmp_path)
+    parts = whole.parts()
+    assert len(parts) == 64
+    rows = [part.in_memory() for part in parts]
+    every = whole.in_memory()
+    assert np.concatenate([part.x for part in rows]).tobytes() == every.x.tobytes()
+    assert np.concatenate([part.y for part in rows]).tobytes() == every.y.tobytes()
+    assert len({part.digest for part in parts}) == len(parts)
+    again = parts[5].parts(2)  # of a part, too
+    assert sum(part.n for part in again) == parts[5].n
+    assert again[0].in_memory().x.tobytes() == rows[5].x[: again[0].n].tobytes()
+
+
+def test_a_part_does_not_carry_what_others_need(tmp_path):
+    whole = in_parts(tmp_path, files=4, groups=100)
+    sizes = [len(pickle.dumps(part)) for part in whole.parts()]
+    assert len(pickle.dumps(whole)) > 50_000
+    assert max(sizes) < 6_000
+
+
+def test_parts_name_the_row_of_the_file_and_see_other_files(tmp_path):
+    x = np.arange(60.0)
+    x[43] = np.nan
+    pq.write_table(pa.table({"a": x, "y": x * 0}), tmp_path / "a.parquet", row_group_size=10)
+    part = load(tmp_path / "a.parquet", stream=True).parts(3)[2]
+    with pytest.raises(FileError, match=r"a.parquet: column 'a': 1 of 10 .* row 43\."):
+        list(part.blocks())
+    (tmp_path / "b").mkdir()
+    whole = in_parts(tmp_path / "b", files=1)
+    part = whole.parts()[1]
+    path = tmp_path / "b" / "0.parquet"
+    status, content = path.stat(), bytearray(path.read_bytes())
+    content[-20] ^= 1
+    path.write_bytes(bytes(content))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # as if nothing had happened
+    with pytest.raises(FileError, match=r"0.parquet: is another file than the one that was opened"):
+        list(part.blocks())

@@ -74,7 +74,7 @@ def test_shards_can_be_saved_again_in_other_row_groups(tmp_path):
         ("none.csv", {}, FileError, "there is no file .*none.csv"),
         ("none.parquet", {}, FileError, "there is no file .*none.parquet"),
         ("none.pkl", {}, FileError, "there is no file .*none.pkl"),
-        ("a.pkl", {}, FileError, "a.pkl: the ending must be .csv, .npz or .parquet"),
+        ("a.pkl", {}, FileError, "a.pkl: the ending must be .csv, .tsv, .csv.gz, .tsv.gz, .npz or"),
         ("a.csv", {"stream": True}, ConfigError, "stream=True is for Parquet"),
         ("a.csv", {"inputs": len}, ConfigError, "inputs=... is for Minari"),
         ("minari:a", {"x": "b"}, ConfigError, "x, y and payload do not apply to a Minari"),

@@ -171,7 +171,7 @@ main()
 
     assert "loaded-dice" in call("reproduce", "--help")
     made = call("reproduce", "loaded-dice", "--backend", "here", "--no-progress")
-    assert made == "Picture: runs/loaded-dice/dice.png\n30 sixes\n\n"
+    assert made == "Picture: runs/loaded-dice/dice.png\n30 sixes\n"
     (tmp_path / "page.md").write_text("<!-- claims: head -->\n<!-- end of claims -->\n")
     call("claims", "runs", "-w", "page.md")
     assert "| the dice is fair | BERS | 10 |  | 3 | yes |" in (tmp_path / "page.md").read_text()

@@ -1,12 +1,12 @@
 """The supply chain's study, in small: its records, its repetition, its tables and claims."""
 
 import json
+import tempfile
 
 import numpy as np
 import pytest
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.report.curves import read_runs
-from bers_studies.rl import methods as control
 from bers_studies.runner.run import Experiment, run
 from bers_studies.supply import demonstrations as supply_demonstrations
 from bers_studies.supply import study as supply
@@ -30,7 +30,7 @@ def records(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demonstrations")
     quick = {name: replace_model(method, batches=40) for name, method in supply.WEIGHTED.items()}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(control.tempfile, "gettempdir", lambda: str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
         patch.setattr(supply, "WEIGHTED", quick)
         yield list(trial(SMALL, seed=1))
 
@@ -91,7 +91,7 @@ def test_policies_are_each_tried(records):
 
 
 def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
-    monkeypatch.setattr(control.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     quick = replace_model(supply.OURS, batches=40)
     chosen = {"BERS": (quick, supply_options._TRUCKS), "products": (quick, with_products)}
     chosen["None"] = ("None", supply_options._TRUCKS)
@@ -111,7 +111,7 @@ def test_options_differ_in_one_thing_each(tmp_path, monkeypatch):
 
 
 def test_flows_add_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(control.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     quick = replace_model(supply.WEIGHTED["BERS"], batches=40)
     monkeypatch.setitem(supply.WEIGHTED, "BERS", quick)
     config = supply_flows.FlowsConfig(episodes=1, tests=2, shown=SMALL.shown)
@@ -140,7 +140,7 @@ def test_the_options_named_are_ours_with_one_thing_changed():
 
 
 def test_demonstrations_repeat_and_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(control.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     made = []
     real = supply_demonstrations._trained
     monkeypatch.setattr(supply_demonstrations, "_trained", lambda *a: made.append(a) or real(*a))

@@ -2,14 +2,16 @@
 
 A module that defines a `FORMAT` is a format: `bers.load` and `bers.save` know it, and nothing else
 need be changed. The other modules are what formats share: `tables` for columns of tables,
-`metadata` for what BERS writes beside the rows. Formats import the libraries they need inside
-their functions, so that reading one format never loads the library of another.
+`delimited` for tables of text, `metadata` for what BERS writes beside the rows. Formats import the
+libraries they need inside their functions, so that reading one format never loads the library of
+another.
 """
 
+import errno
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,9 +20,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
+from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import Metadata
 from bers.data.formats.tables import Choice, Table
-from bers.errors import FileError
+from bers.errors import ConfigError, FileError
+from bers.text import printable
 
 MAX_BYTES = 4 << 30
 """Larger than this in memory is refused, unless the caller raises it."""
@@ -51,6 +55,8 @@ class Options:
     """Drop rows that are not finite, instead of refusing the file."""
     max_bytes: int = MAX_BYTES
     """Refuse what would take more memory."""
+    csv: CSV = field(default_factory=CSV)
+    """How a table of text is written."""
 
     @property
     def names_columns(self) -> bool:
@@ -120,6 +126,8 @@ class Format:
     """In messages."""
     endings: tuple[str, ...] = ()
     """In small letters, with the dot."""
+    also_reads: tuple[str, ...] = ()
+    """Endings of files that are read and not written."""
     recognises: Callable[[AnyPath], bool] = lambda path: False
     """Whether a path that has none of the endings is one: a folder, or another kind of name."""
     load: Callable[[AnyPath, Options], Demonstrations] | None = None
@@ -134,6 +142,19 @@ class Format:
     """Opens a table, its columns not chosen; None where BERS wrote it, or where it is large."""
     takes_inputs: bool = False
     """Whether the option `inputs` applies, which is for steps of an environment."""
+    is_text: bool = False
+    """Whether the option `csv` applies."""
+
+    @property
+    def all_endings(self) -> tuple[str, ...]:
+        """Of files that are read."""
+        return (*self.endings, *self.also_reads)
+
+    def stem(self, path: AnyPath) -> str:
+        """The name of a file without its ending, which may have two dots."""
+        name = Path(path).name
+        long = [e for e in self.all_endings if name.lower().endswith(e)]
+        return name[: -max(map(len, long))] if long else Path(path).stem
 
 
 def formats() -> tuple[Format, ...]:
@@ -144,6 +165,28 @@ def formats() -> tuple[Format, ...]:
     """
     modules = (import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
+
+
+def check_path(path: Any) -> None:
+    """Raise for what names no file, and no list of files.
+
+    >>> check_path("a.csv")
+    """
+    many = path if isinstance(path, list | tuple) else [path]
+    if not all(isinstance(one, str | os.PathLike) for one in many):
+        raise ConfigError(
+            f"path must be a path, or a list of paths; got {type(path).__name__}. "
+            'Name a file, such as bers.load("alice.csv").'
+        )
+    for one in many:
+        try:
+            if not str(one).startswith("minari:"):
+                os.stat(one)
+        except (ValueError, OSError) as error:
+            if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
+                raise FileError(
+                    f"{printable(str(one))!r} cannot be the name of a file. Check the path."
+                ) from error
 
 
 def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:
@@ -171,7 +214,7 @@ def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:
     folders = [f"a folder of {one.name} files" for one in known if one.open_groups]
     folders += [f"a {one.name} data set" for one in known if not one.endings]
     raise FileError(
-        f"{Path(path).name}: the ending must be {listed_endings(known)}, or the path "
+        f"{Path(path).name}: the ending must be {listed_reads(known)}, or the path "
         f"{_either(folders)}."
     )
 
@@ -221,6 +264,15 @@ def listed_endings(some: Iterable[Format]) -> str:
     return _either([ending for one in some for ending in one.endings])
 
 
+def listed_reads(some: Iterable[Format]) -> str:
+    """Endings of files that these formats read, for messages.
+
+    >>> listed_reads(formats())
+    '.csv, .tsv, .csv.gz, .tsv.gz, .npz or .parquet'
+    """
+    return _either([ending for one in some for ending in one.all_endings])
+
+
 def _named_after(path: AnyPath) -> Format | None:
     """The format whose module is called as a file ends: no other need be imported."""
     name = Path(path).suffix.lower().removeprefix(".")
@@ -232,8 +284,8 @@ def _named_after(path: AnyPath) -> Format | None:
 
 def _by_ending(some: Iterable[Format], files: Iterable[Path]) -> Format | None:
     """The first format that has an ending of these files."""
-    endings = {file.suffix.lower() for file in files}
-    return next((one for one in some if endings & set(one.endings)), None)
+    names = [file.name.lower() for file in files]
+    return next((one for one in some if any(n.endswith(one.all_endings) for n in names)), None)
 
 
 def _either(words: Sequence[str]) -> str:

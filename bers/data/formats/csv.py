@@ -15,7 +15,8 @@ import numpy as np
 from bers.data.columns import as_array, compute
 from bers.data.demonstrations import Demonstrations
 from bers.data.encoding import kind_of, refuse_nearly_numbers
-from bers.data.formats import MAX_BYTES, Format, Options
+from bers.data.formats import Format, Options
+from bers.data.formats.delimited import CSV, read_delimited
 from bers.data.formats.metadata import (
     DTYPES,
     flat_names,
@@ -94,14 +95,13 @@ def load_csv(path: str | os.PathLike[str], options: Options) -> Demonstrations:
     if sidecar(path).exists() and not options.names_columns:
         d = _own(path, options.max_bytes)
         return d if options.name is None else d.renamed(options.name)
-    table = read_table(path, options.max_bytes)
-    _refuse_other_marks(table, path)
+    table = read_delimited(path, options.csv, options.max_bytes)
     choice = _choose(table, path, options)
     features, labels = rows_of(table, choice, path.name)
     return Demonstrations.build(
         features,
         labels,
-        path.stem if options.name is None else options.name,
+        FORMAT.stem(path) if options.name is None else options.name,
         payload={each: _payload(table, each, path) for each in options.payload or ()},
         x_names=choice.x_names,
         y_name=choice.y,
@@ -109,35 +109,6 @@ def load_csv(path: str | os.PathLike[str], options: Options) -> Demonstrations:
         drop_nonfinite=options.drop_nonfinite,
         origin=path.name,
     )
-
-
-def read_table(path: Path, max_bytes: int = MAX_BYTES, kinds: Any = None) -> Any:
-    """The whole file as an Arrow table; types are guessed unless `kinds` names them.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = Path(f"{folder}/a.csv").write_text("s,y\\n1,2\\n")
-    ...     read_table(Path(f"{folder}/a.csv")).column_names
-    ['s', 'y']
-    """
-    import pyarrow.csv as pc
-
-    with reading(path):
-        size = path.stat().st_size
-        if size == 0:
-            raise FileError(f"{path.name}: the file is empty. Give it a header line at least.")
-        if size > max_bytes:
-            raise FileError(
-                f"{path.name}: has {size:,} bytes, more than max_bytes = {max_bytes:,}. "
-                "Pass a larger max_bytes, or convert it to Parquet and stream it."
-            )
-        # In files of our own an odd word is damage; in others' it may mean a missing value.
-        convert = pc.ConvertOptions(column_types=kinds, null_values=[]) if kinds else None
-        parse = pc.ParseOptions(newlines_in_values=True)
-        table = pc.read_csv(path, parse_options=parse, convert_options=convert)
-        # Names are decoded only when asked for; a bad one must fail here, not later.
-        table.schema.names  # noqa: B018
-        return table
 
 
 def open_csv(path: str | os.PathLike[str], options: Options) -> Table | None:
@@ -154,8 +125,7 @@ def open_csv(path: str | os.PathLike[str], options: Options) -> Table | None:
         large = path.stat().st_size > options.max_bytes
     if large or sidecar(path).exists():
         return None
-    table = read_table(path, options.max_bytes)
-    _refuse_other_marks(table, path)
+    table = read_delimited(path, options.csv, options.max_bytes)
     return Table(table.schema, table.num_rows, lambda names: _without_blanks(table.select(names)))
 
 
@@ -172,15 +142,6 @@ def _without_blanks(table: Any) -> Any:
     return table
 
 
-def _refuse_other_marks(table: Any, path: Path) -> None:
-    """Raise where columns are separated by something else than commas."""
-    if table.num_columns == 1 and any(mark in table.column_names[0] for mark in ";\t|"):
-        raise FileError(
-            f"{path.name}: its columns are not separated by commas "
-            f"({printable(table.column_names[0])!r}). Save it with commas."
-        )
-
-
 def _choose(table: Any, path: Path, options: Options) -> Choice:
     """Features and label of somebody's CSV."""
     schema = table.schema
@@ -189,7 +150,7 @@ def _choose(table: Any, path: Path, options: Options) -> Choice:
         import pyarrow as pa
 
         schema = pa.schema([pa.field(column, pa.float64()) for column in table.column_names])
-    for j, field in enumerate(schema) if options.x is None else ():
+    for j, field in enumerate(schema):
         if kind_of(field.type) == "text":
             refuse_nearly_numbers(table.column(j), field.name, path.name)
     return choose(schema, options.x, options.y, path.name, lambda column: 0, options.payload or ())
@@ -214,7 +175,7 @@ def _own(path: Path, max_bytes: int) -> Demonstrations:
         whole = DTYPES[part.dtype].kind in "iu"
         kind = pa.from_numpy_dtype(DTYPES[part.dtype]) if whole else pa.float64()
         kinds |= dict.fromkeys(flat_names(part.column, part.shape), kind)
-    table = read_table(path, max_bytes, kinds)
+    table = read_delimited(path, CSV(sep=","), max_bytes, kinds)
     with reading(path):
         x = np.stack([_numbers(table, column) for column in metadata.x_names], axis=1)
         payload = {
@@ -262,4 +223,12 @@ def _printable_numbers(values: np.ndarray, name: str) -> np.ndarray:
     return values.astype(np.float64)
 
 
-FORMAT = Format("CSV", (".csv",), load=load_csv, save=save_csv, open_table=open_csv)
+FORMAT = Format(
+    "CSV",
+    (".csv",),
+    (".tsv", ".csv.gz", ".tsv.gz"),
+    load=load_csv,
+    save=save_csv,
+    open_table=open_csv,
+    is_text=True,
+)

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from bers.data.checks import refuse_wide
 from bers.data.demonstrations import Demonstrations
 from bers.data.formats import Format, Options
 from bers.data.transitions import STEP
@@ -30,6 +31,7 @@ from bers.text import printable
 _DATA = Path("data") / "main_data.hdf5"
 _LARGEST_JSON = 64 << 20
 _DEEPEST = 8
+_SUSPECT_BYTES, _SUSPECT_RATIO = 64 << 20, 200
 
 
 def is_dataset(folder: Path) -> bool:
@@ -97,6 +99,8 @@ class SafeFile:
 
     path: Path
     root: Any
+    most: int
+    """Bytes that may be read in all."""
     left: list[int] = field(repr=False)
     """One number, counted down as arrays are read."""
 
@@ -123,10 +127,18 @@ class SafeFile:
             )
         if dataset.shape is None or not dataset.shape:
             raise FileError(f"{where} holds no rows.")
-        size = prod(dataset.shape) * dataset.dtype.itemsize
-        self.left[0] -= size
+        refuse_wide(dataset.shape, f"{printable(str(dataset.name))!r}", self.path.name)
+        # of a chunk, all is unpacked, however little of it is wanted
+        largest = max(prod(dataset.shape), prod(dataset.chunks or ()) if dataset.chunks else 0)
+        self.left[0] -= largest * dataset.dtype.itemsize
         if self.left[0] < 0:
             raise FileError(f"{where} is past the limit of max_bytes. Pass a larger max_bytes.")
+        total, size = self.most - self.left[0], self.path.stat().st_size
+        if total > _SUSPECT_BYTES and total > _SUSPECT_RATIO * size:
+            raise FileError(
+                f"{where}: the file would grow from {size:,} to {total:,} bytes or more, like a "
+                "bomb. If you trust it, write it again without compression."
+            )
         return dataset[()]
 
 
@@ -149,7 +161,7 @@ def open_hdf5(path: Path, max_bytes: int) -> Iterator[SafeFile]:
             "reading Minari data sets needs h5py. Install it with `pip install 'bers[minari]'`."
         ) from error
     with h5py.File(path, "r", locking="best-effort") as root:
-        yield SafeFile(path, root, [max_bytes])
+        yield SafeFile(path, root, max_bytes, [max_bytes])
 
 
 def read_tree(file: SafeFile, node: Any, space: Any, where: str, depth: int = 0) -> np.ndarray:

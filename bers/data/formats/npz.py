@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from bers.data.checks import refuse_wide
 from bers.data.demonstrations import Demonstrations
 from bers.data.formats import Format, Options
 from bers.data.formats.metadata import flat_names, from_json, metadata_of, rebuilt, to_json
@@ -145,6 +146,7 @@ def _array(archive: zipfile.ZipFile, members: dict, name: str, path: Path) -> np
             raise FileError(f"{where} has type {dtype}, not numbers. Convert it and save again.")
         if min(shape, default=0) < 0:
             raise FileError(f"{where} has the impossible shape {shape}.")
+        refuse_wide(shape, f"array {printable(name)!r}", path.name)
         expected = prod(shape) * dtype.itemsize
         if member.tell() + expected != info.file_size:
             raise FileError(

@@ -69,11 +69,32 @@ class ParquetTable:
     """Rows of each row group."""
     claimed: tuple[int, ...]
     """Bytes that each row group would take in memory, by what the footer says."""
+    places: tuple[int, ...] | None = None
+    """Which row groups of the file these are; None: all."""
+    starts: tuple[int, ...] | None = None
+    """The first row of each; None: as they follow one another."""
 
     @property
     def fingerprint(self) -> str:
         """Size and footer, which says where every page is, and how large."""
-        return f"{self.size} {self.footer_digest}"
+        some = "" if self.places is None else f" {self.places}"
+        return f"{self.size} {self.footer_digest}{some}"
+
+    def narrowed(self, groups: Sequence[int]) -> "ParquetTable":
+        """Some of the row groups, to be sent elsewhere: without the footer, which is read again."""
+        starts = self.starts or tuple(np.cumsum([0, *self.rows[:-1]]).tolist())
+        own = self.own
+        if own is not None:
+            own = replace(own, groups=tuple(own.groups[j] for j in groups))
+        return replace(
+            self,
+            footer=None,
+            own=own,
+            rows=tuple(self.rows[j] for j in groups),
+            claimed=tuple(self.claimed[j] for j in groups),
+            places=tuple(j if self.places is None else self.places[j] for j in groups),
+            starts=tuple(starts[j] for j in groups),
+        )
 
     @property
     def row_bytes(self) -> int:
@@ -307,6 +328,13 @@ def _file(table: ParquetTable, pq: Any) -> Any:
             f"{table.path.name}: changed since it was opened. Open it again, and start over: "
             "results from before and after must not be mixed."
         )
+    if table.footer is None:
+        with open(table.path, "rb") as stream:
+            verify(
+                _footer_digest(stream),
+                table.footer_digest,
+                f"{table.path.name}: is another file than the one that was opened. Open it again.",
+            )
     return pq.ParquetFile(
         table.path,
         metadata=table.footer,
@@ -321,12 +349,13 @@ def _batches(table: ParquetTable, group: int, rows: int, y_only: bool) -> Iterat
     import pyarrow.parquet as pq
 
     wanted = [table.choice.y] if y_only else table.choice.wanted
+    place = group if table.places is None else table.places[group]
     # Not `with reading(...)` around a yield: errors of the caller's own must pass untouched.
     with reading(table.path):
         file = _file(table, pq)
         # one thread: parts of a source are read side by side instead
         batches = file.iter_batches(
-            batch_size=rows, row_groups=[group], columns=wanted, use_threads=False
+            batch_size=rows, row_groups=[place], columns=wanted, use_threads=False
         )
     with file:
         while True:

@@ -141,15 +141,17 @@ def choose(
         kinds = {n: schema.field(n).type for n in names if n != y_name}
         x = [n for n, kind in kinds.items() if is_numeric(kind, lists=True)]
         if x:
-            warn_left_out({n: kind for n, kind in kinds.items() if n not in (*x, *used)})
+            taken = {*x, *used}
+            warn_left_out({n: kind for n, kind in kinds.items() if n not in taken})
     wanted = [x] if isinstance(x, str) else list(x)
     if not wanted:
         raise FileError(
             f"{origin}: no numeric column but the label {printable(y_name)!r}. It has: "
             f"{listed(names)}. Name the features with x=..."
         )
+    places = {name: j for j, name in enumerate(names)}
     for name in (*wanted, y_name):
-        _refuse(schema, name, names, origin, lists=name != y_name)
+        _refuse(schema, name, places, origin, lists=name != y_name)
     columns = []
     for name in wanted:
         kind = schema.field(name).type
@@ -299,18 +301,19 @@ def foreign_payload(table: Any, name: str, origin: str) -> np.ndarray:
     return array.reshape(n, width) if nested else array
 
 
-def _refuse(schema: Any, name: str, names: list[str], origin: str, *, lists: bool) -> None:
+def _refuse(schema: Any, name: str, places: Mapping[str, int], origin: str, *, lists: bool) -> None:
     """Raise for a column that is not there, or not of numbers."""
-    if name not in names:
+    if name not in places:
+        names = list(places)
         close = difflib.get_close_matches(str(name), names, 1)
         hint = f" Did you mean {printable(close[0])!r}?" if close else ""
         raise FileError(
             f"{origin}: there is no column {printable(str(name))!r}; it has: {listed(names)}.{hint}"
         )
-    kind = schema.field(name).type
+    kind = schema.field(places[name]).type
     if not is_numeric(kind, lists=lists):
         raise FileError(
             f"{origin}: column {printable(name)!r} has type {printable(str(kind))}, not "
             f"{'numbers' if lists else 'one number a row'}. Convert it, or leave it out with "
-            "x=[...] and y=... (--x and --y)."
+            "x=[...] and y=..."
         )

@@ -45,3 +45,14 @@ def compare(
         markup=False,
     )
     print_table(heads, rows)
+    notes: dict[str, list[str]] = {}
+    for row in found:
+        for note in row.notes:
+            notes.setdefault(note, []).append(f"{row.target}, {row.method}")
+    for note, where in notes.items():
+        which = (
+            ""
+            if len(where) == len(found)
+            else f" ({'; '.join(where[:3])}{', ...' * (len(where) > 3)})"
+        )
+        new_console().print(f"Unequal runs: {note}{which}.", markup=False)

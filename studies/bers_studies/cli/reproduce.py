@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
@@ -78,10 +77,12 @@ def reproduce(
 @contextmanager
 def _compiled_once() -> Iterator[None]:
     """What one worker process compiles, the others take; in a folder that only this user reads."""
+    from bers_studies.runner.own_folder import passing_folder
+
     chosen = "JAX_COMPILATION_CACHE_DIR" in os.environ
-    with TemporaryDirectory(prefix="bers-compiled-") as folder:
+    with passing_folder("compiled-") as folder:
         if not chosen:
-            os.environ["JAX_COMPILATION_CACHE_DIR"] = folder
+            os.environ["JAX_COMPILATION_CACHE_DIR"] = str(folder)
         try:
             yield
         finally:
@@ -130,7 +131,19 @@ def _report(study: Study, out: Path) -> None:
         tables = study.tables(out)
         with write_atomically(out / "tables.md") as temporary:
             temporary.write_text(tables)
-        new_console().print(tables, markup=False)
+        _print_tables(tables)
+
+
+def _print_tables(text: str) -> None:
+    """Markdown as a terminal shows it."""
+    from bers_studies.report.markdown import to_plain
+
+    for block in to_plain(text):
+        if block.headings:
+            print_table(block.headings, block.rows)
+            new_console().print()
+        elif block.words:
+            new_console().print(block.words, style="bold", markup=False)
 
 
 def _tell(

@@ -6,6 +6,7 @@ STUDY = Study(
     __name__,
     about="what each part of reuse is worth",
     trials=20,
+    sources=("Rosenbrock", "Ackley", "Sphere"),
     seconds=72,
     order=60,
 )

@@ -6,6 +6,7 @@ STUDY = Study(
     __name__,
     about="readings of the paper's settings",
     trials=5,
+    sources=("Rosenbrock", "Ackley", "Sphere"),
     seconds=144,
     order=20,
     places={"": "paper, section 4.3", "demonstration-sizes": "paper, appendix, static functions"},

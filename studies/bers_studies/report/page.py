@@ -8,6 +8,7 @@ and the numbers under the pointer, and nothing that cannot be read without it.
 import base64
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -17,7 +18,9 @@ import numpy as np
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from bers.errors import FileError
+from bers.errors import BersError, FileError
+from bers.files import read_regular
+from bers.text import printable
 from bers_studies.report.claim import Claim
 from bers_studies.report.claims import claims_of
 from bers_studies.report.curves import Runs, runs_of
@@ -29,7 +32,7 @@ from bers_studies.report.views import STATISTICS, groups
 from bers_studies.runner.journal import Journal, read_journals
 from bers_studies.study import Study, studies
 
-_PICTURES = 4_000_000  # bytes of a picture that a page takes
+_PICTURES, _TABLES = 4_000_000, 4_000_000  # bytes of a picture, and of tables, that a page takes
 COLOURS = 16
 """Classes that the style sheet knows."""
 
@@ -44,6 +47,8 @@ class Shown:
     choose: bool
     numbers: str = ""
     """JSON for the numbers under the pointer."""
+    opened: tuple[int, ...] | None = None
+    """Numbers of the lines that are shown at first; None: all."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
     Traceback (most recent call last):
     bers.errors.FileError: nowhere holds nothing to show. Give a folder that `reproduce` made.
     """
-    sections = [_section(folder, live) for folder in folders]
+    sections = [_safe_section(folder, live) for folder in folders]
     style, script = _asset("page.css"), _asset("page.js")
     template = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -90,11 +95,25 @@ def page(folders: Sequence[Path], *, title: str = "BERS", live: bool = False) ->
     )
 
 
+def _safe_section(folder: Path, live: bool) -> Section:
+    """A section, or one sentence on a folder whose records are not what a study writes."""
+    try:
+        return _section(folder, live)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, BersError):
+            raise
+        raise FileError(
+            f"{printable(str(folder), 200)} cannot be shown: its records are not what a study of "
+            f"this version writes ({type(error).__name__}: {printable(str(error), 100)}). Run the "
+            "study again, or leave the folder out."
+        ) from error
+
+
 def _section(folder: Path, live: bool) -> Section:
     journals = read_journals(folder) if folder.is_dir() else []
     pictures = [(p.stem.replace("-", " "), _embedded(p)) for p in sorted(folder.glob("*.png"))]
     table = folder / "tables.md"
-    tables = Markup(to_html(table.read_text())) if table.is_file() else Markup("")
+    tables = Markup(to_html(_text(table))) if os.path.lexists(table) else Markup("")
     if not journals and not pictures and not tables and not (live and folder.is_dir()):
         raise FileError(f"{folder} holds nothing to show. Give a folder that `reproduce` made.")
     fine = [j for j in journals if not j.failed]
@@ -105,7 +124,7 @@ def _section(folder: Path, live: bool) -> Section:
         name=folder.name,
         about="" if study is None else study.about,
         claims=[] if runs is None or quick else _claims(study, runs),
-        charts=[] if runs is None else _charts(runs),
+        charts=[] if runs is None else _charts(runs, () if study is None else study.sources),
         panels=[] if runs is None else _panels(study, runs),
         tables=tables,
         pictures=pictures,
@@ -135,9 +154,9 @@ def _panels(study: Study | None, runs: Runs) -> list[Panel]:
     return [] if make is None else make(runs)
 
 
-def _charts(runs: Runs) -> list[Shown]:
+def _charts(runs: Runs, sources: Sequence[str]) -> list[Shown]:
     shown = []
-    for group in groups(runs):
+    for group in groups(runs, sources):
         figures = [(chart.title, Markup(draw(chart))) for chart in group.charts]
         numbers = [
             {
@@ -150,7 +169,7 @@ def _charts(runs: Runs) -> list[Shown]:
             for chart in group.charts
         ]
         told = json.dumps(numbers, separators=(",", ":"), allow_nan=False)
-        shown.append(Shown(group.title, figures, group.names, group.choose, told))
+        shown.append(Shown(group.title, figures, group.names, group.choose, told, group.opened))
     return shown
 
 
@@ -182,10 +201,19 @@ def _timing(seconds: Sequence[float]) -> dict[str, str]:
     return {"took": said + f"minutes for {len(seconds)}"}
 
 
+def _text(path: Path) -> str:
+    try:
+        return read_regular(path, _TABLES).decode()
+    except UnicodeDecodeError as error:
+        raise FileError(
+            f"{printable(str(path), 200)} is not text in UTF-8. Run the study again, or remove it."
+        ) from error
+
+
 def _embedded(picture: Path) -> str:
-    data = picture.read_bytes()
-    if len(data) > _PICTURES:
-        raise FileError(f"{picture} is too large for a page. Draw it smaller.")
+    data = read_regular(picture, _PICTURES)
+    if not data.startswith(b"\x89PNG"):
+        raise FileError(f"{printable(str(picture), 200)} is no PNG. Draw it again, or remove it.")
     return "data:image/png;base64," + base64.b64encode(data).decode()
 
 

@@ -15,9 +15,13 @@ from bers.errors import BersError, ConfigError
 from bers_studies.report.page import page
 
 _HERE = "127.0.0.1"
+_PATIENCE = 10.0
+"""Seconds that a connection may be silent: one that asks for nothing would hold a thread."""
 
 
-def serve(folders: Sequence[Path], *, port: int = 0, title: str = "BERS") -> ThreadingHTTPServer:
+def serve(
+    folders: Sequence[Path], *, port: int = 0, title: str = "BERS", patience: float = _PATIENCE
+) -> ThreadingHTTPServer:
     """A server that is ready; the caller runs and closes it.
 
     >>> with serve([Path(".")]) as server:
@@ -27,6 +31,8 @@ def serve(folders: Sequence[Path], *, port: int = 0, title: str = "BERS") -> Thr
     kept = _Kept(folders, title)
 
     class Handler(BaseHTTPRequestHandler):
+        timeout = patience
+
         def do_GET(self) -> None:
             host = (self.headers.get("Host") or "").rsplit(":", 1)[0]
             if host not in (_HERE, "localhost"):  # another name that leads here

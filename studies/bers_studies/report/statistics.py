@@ -2,7 +2,7 @@
 
 Enters: one score per trial, lower being better; infinity stands for "never got there". Leaves:
 floats. Intervals are from a bootstrap with a seed, so the same scores give the same interval.
-Where trials cannot tell (one value, or all equal) an interval is (nan, nan), not a point.
+Where trials cannot tell (fewer than three, or all equal) an interval is (nan, nan), not a point.
 """
 
 import math
@@ -32,6 +32,8 @@ class Improvement(NamedTuple):
 
 NONE = Interval(math.nan, math.nan)
 """No interval can be given."""
+FEWEST = 3
+"""Trials that an interval needs; drawn from two, it would be these two."""
 
 
 def interquartile_mean(values: ArrayLike) -> float:
@@ -91,7 +93,7 @@ def interval(
     """
     _check(level, draws)
     found = _scores(values)
-    if np.all(found == found[0]):
+    if len(found) < FEWEST or np.all(found == found[0]):
         return NONE
     picks = np.random.default_rng(rng).integers(len(found), size=(draws, len(found)))
     return _ends(np.array([statistic(found[row]) for row in picks], dtype=float), level)
@@ -106,8 +108,8 @@ def probability_of_improvement(
 ) -> Improvement:
     """P(X < Y) + P(X = Y) / 2: how likely a trial of x has the lower, better score.
 
-    The bootstrap draws trials of x and of y apart. There is no interval if either has one value
-    only, or if all values are equal. If every x is below every y it is (1, 1), however few.
+    The bootstrap draws trials of x and of y apart. There is no interval if either has fewer than
+    three values, or if all values are equal. If every x is below every y it is (1, 1).
 
     >>> probability_of_improvement([1, 2], [2, 3]).value
     0.875
@@ -116,7 +118,7 @@ def probability_of_improvement(
     first, second = _scores(x, "x"), _scores(y, "y")
     better = (first[:, None] < second) + 0.5 * (first[:, None] == second)
     value = float(better.mean())
-    if min(better.shape) < 2 or np.all(better == 0.5):
+    if min(better.shape) < FEWEST or np.all(better == 0.5):
         return Improvement(value, *NONE)
     generator = np.random.default_rng(rng)
     n, m = better.shape

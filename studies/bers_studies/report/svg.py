@@ -67,14 +67,25 @@ def draw(chart: Chart) -> str:
             f'<line class="level" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at}" y2="{at}">'
             f"<title>{escape(name)}: {value:.4g}</title></line>"
         )
+    inside = []
     for statistic, lines in chart.lines.items():
         shown = "".join(_line(line, chart.x, across, up) for line in lines)
         mark = f' class="s-{statistic}"' if statistic else ""
-        parts.append(f"<g{mark}>{shown}</g>")
+        inside.append(f"<g{mark}>{shown}</g>")
+    parts.append(_framed("".join(inside)))
     return (
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(chart.title)}">'
         f"<title>{escape(chart.title)}</title>{''.join(parts)}</svg>"
     )
+
+
+def _framed(inside: str) -> str:
+    """Curves, cut off at the edges of the chart; half the width of a line is let through."""
+    left, top = _LEFT - 2, _TOP - 2
+    width, height = WIDTH - _RIGHT - _LEFT + 4, HEIGHT - _BOTTOM - _TOP + 3
+    box = f"{left} {top} {width} {height}"
+    place = f'x="{left}" y="{top}" width="{width}" height="{height}"'
+    return f'<svg class="frame-of-lines" {place} viewBox="{box}">{inside}</svg>'
 
 
 @dataclass(frozen=True)
@@ -90,31 +101,35 @@ class _Axis:
     def place(self, value: Float[np.ndarray, "..."] | float) -> np.ndarray:
         low, high, value = (self._scaled(v) for v in (self.low, self.high, value))
         share = (value - low) / (high - low if high > low else 1.0)
-        return self.start + np.clip(share, -0.02, 1.02) * (self.end - self.start)
+        return self.start + np.clip(share, -1.0, 2.0) * (self.end - self.start)
 
     def _scaled(self, value: Float[np.ndarray, "..."] | float) -> np.ndarray:
         found = np.asarray(value, float)
         return np.log10(np.maximum(found, 1e-12)) if self.log else found
 
-    def ticks(self) -> list[float]:
+    def ticks(self, *, whole: bool = False) -> list[float]:
         if not self.log:
-            return nice_ticks(self.low, self.high)
+            return nice_ticks(self.low, self.high, whole=whole)
         first, last = math.ceil(math.log10(self.low)), math.floor(math.log10(self.high))
         step = max(1, (last - first + 1) // 5)
         return [10.0**k for k in range(first, last + 1, step)]
 
 
-def nice_ticks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers between two ends.
+def nice_ticks(low: float, high: float, most: int = 6, *, whole: bool = False) -> list[float]:
+    """Round numbers between two ends; `whole` ones, where things are counted.
 
     >>> nice_ticks(0.0, 10.0)
     [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    >>> nice_ticks(1.0, 3.0, whole=True)
+    [1.0, 2.0, 3.0]
     """
     if not high > low:
         return [low]
     rough = (high - low) / (most - 1)
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(m * power for m in (1, 2, 2.5, 5, 10) if m * power >= rough * 0.999)
+    steps = (1, 2, 5, 10) if whole else (1, 2, 2.5, 5, 10)
+    step = next(m * power for m in steps if m * power >= rough * 0.999)
+    step = max(step, 1.0) if whole else step
     first = math.ceil(low / step - 1e-9)
     last = math.floor(high / step + 1e-9)
     return [k * step for k in range(first, last + 1)]
@@ -142,7 +157,7 @@ def _grid(across: _Axis, up: _Axis) -> list[str]:
         at = f"{up.place(tick):.1f}"
         parts.append(f'<line class="grid" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at}" y2="{at}"/>')
         parts.append(f'<text class="tick" x="{_LEFT - 6}" y="{at}" dy="4">{_short(tick)}</text>')
-    for tick in across.ticks():
+    for tick in across.ticks(whole=True):
         at = f"{across.place(tick):.1f}"
         parts.append(f'<text class="tick across" x="{at}" y="{HEIGHT - 24}">{_short(tick)}</text>')
     base = HEIGHT - _BOTTOM
@@ -175,7 +190,8 @@ def _line(line: Line, x: Float[np.ndarray, " n"], across: _Axis, up: _Axis) -> s
     d = "M" + _points(places[fine], up.place(line.y[chosen][fine])) if fine.any() else ""
     dash = " dashed" if line.dashed else ""
     parts.append(f'<path class="line{dash}" d="{d}"><title>{escape(line.name)}</title></path>')
-    return f'<g class="m{line.number}">{"".join(parts)}</g>'
+    none = " none" if line.dashed else ""
+    return f'<g class="m{line.number}{none}">{"".join(parts)}</g>'
 
 
 def _thinned(n: int) -> np.ndarray:

@@ -49,15 +49,17 @@ class Group:
     """Of the lines, by the number of their class."""
     choose: bool = False
     """Whether a reader can choose among lines and statistics."""
+    opened: tuple[int, ...] | None = None
+    """Numbers of the lines that are shown at first; None: all."""
 
 
-def groups(runs: Runs) -> list[Group]:
-    """All charts that the records of a study allow for."""
+def groups(runs: Runs, sources: Sequence[str] = ()) -> list[Group]:
+    """All charts that the records of a study allow for; `sources` names those of weights."""
     found = [_curves(runs, curve) for curve in CURVES if has(runs, curve.field)]
     if has(runs, "weights"):
-        found += _weights(runs)
+        found += _weights(runs, sources)
     if has(runs, "makeup"):
-        found.append(_makeup(runs))
+        found.append(_makeup(runs, sources))
     return [group for group in found if group.charts]
 
 
@@ -119,7 +121,31 @@ def _curves(runs: Runs, curve: Curve) -> Group:
                 levels=_levels(runs, place),
             )  # fmt: skip
             charts.append(chart)
-    return Group(curve.y_label.capitalize(), charts, methods, choose=True)
+    opened = _opened(charts, methods, lower=curve.log)
+    return Group(curve.y_label.capitalize(), charts, methods, choose=True, opened=opened)
+
+
+def _opened(charts: Sequence[Chart], methods: Sequence[str], *, lower: bool) -> tuple[int, ...]:
+    """BERS, the best of the others, and None: those that a reader sees first.
+
+    The best is ahead of most others in the last tenth of its curves, over all charts that it is in,
+    of which there must be half. Methods of ours under other settings are no rivals.
+    """
+    ahead: dict[int, list[float]] = {}
+    for chart in charts:
+        ends = {
+            line.number: float(np.nanmean(line.y[-max(1, len(line.y) // 10) :]))
+            for line in chart.lines["mean"]
+            if not line.name.startswith("BERS") and line.name != "None"
+        }
+        for number, end in ends.items():
+            others = [other for key, other in ends.items() if key != number]
+            beaten = [end < other if lower else end > other for other in others]
+            ahead.setdefault(number, []).append(float(np.mean(beaten)) if others else 1.0)
+    rivals = [number for number, shares in ahead.items() if 2 * len(shares) >= len(charts)]
+    best = max(rivals, key=lambda number: np.mean(ahead[number]), default=None)
+    wanted = [i for i, name in enumerate(methods) if name in ("BERS", "None") or i == best]
+    return tuple(wanted) if len(wanted) > 1 and "BERS" in methods else tuple(range(len(methods)))
 
 
 def _levels(runs: Runs, place: Mapping[str, Any]) -> dict[str, float]:
@@ -139,7 +165,7 @@ def _banded(name: str, number: int, values: np.ndarray, statistic: str, log: boo
     return Line(name, number, y, low, high, dashed=name == "None")
 
 
-def _weights(runs: Runs) -> list[Group]:
+def _weights(runs: Runs, sources: Sequence[str]) -> list[Group]:
     methods = [m for m in runs.values("method") if any(_has_weights(r, m) for r in runs.records)]
     preferred = [m for m in methods if m.startswith("BERS")] or methods
     found = []
@@ -152,28 +178,45 @@ def _weights(runs: Runs) -> list[Group]:
             values = _same_length(weights)
             at = matching(runs, place, method, "weights_at") or matching(runs, place, method, "at")
             x = np.asarray(at[0], float) if at else np.arange(values.shape[1]) + 1.0
-            told = matching(runs, place, method, "names") or [_numbered(values.shape[2])]
+            told = matching(runs, place, method, "names") or [_named(values.shape[2], sources)]
             shares = [str(name) for name in told[0]]
             names = max(names, shares, key=len)
             lines = [_share(shares[i], i, values[:, :, i]) for i in range(min(9, len(shares)))]
             charts.append(
-                Chart(place_name(place) or "all", x, {"": lines}, "", "weight", y_range=(0.0, 1.0))
+                Chart(
+                    place_name(place) or "all",
+                    x,
+                    {"": lines},
+                    _across(runs, bool(at)),
+                    "weight",
+                    y_range=(0.0, 1.0),
+                )
             )
         found.append(Group(f"Weights of the sources: {method}", charts, names[:9]))
     return found
 
 
-def _numbered(sources: int) -> list[str]:
-    return [f"source {i + 1}" for i in range(sources)]
+def _named(count: int, sources: Sequence[str]) -> list[str]:
+    """Names of sources, by number where a study has others than these."""
+    return list(sources) if len(sources) == count else [f"source {i + 1}" for i in range(count)]
+
+
+def _across(runs: Runs, at_steps: bool) -> str:
+    """What weights are drawn over: what the curves of the study are."""
+    curve = next((curve for curve in CURVES if has(runs, curve.field)), None)
+    along = next((r["along"] for r in runs.records if "along" in r), None)
+    if along is not None or curve is None:
+        return along or ""
+    return "episode" if curve.field == "returns" and not at_steps else curve.x_label
 
 
 def _has_weights(record: Mapping[str, Any], method: str) -> bool:
     return record.get("method") == method and bool(record.get("weights"))
 
 
-def _makeup(runs: Runs) -> Group:
+def _makeup(runs: Runs, sources: Sequence[str]) -> Group:
     """Where the rows of prioritised batches came from."""
-    charts, names = [], ["own rows", "source 1", "source 2", "source 3"]
+    charts, names = [], ["own rows", *_named(3, sources)]
     for place in places(runs):
         found = matching(runs, place, "PER", "makeup")
         if found:

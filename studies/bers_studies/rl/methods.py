@@ -5,11 +5,9 @@ score after every episode of training, and the weights. Every method of a trial 
 same networks and sees the same random numbers.
 """
 
-import hashlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -21,7 +19,8 @@ from bers.algorithm import Reuse, ReuseConfig, experience_reuse
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
-from bers.files import write_atomically
+from bers.errors import FileError
+from bers.integrity import read_sealed, text_digest, write_sealed
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit
 from bers.reuse.transitions import TransitionConfig, TransitionReuse
@@ -30,10 +29,13 @@ from bers.trust.rules import rule_named
 from bers.trust.trust import Trust
 from bers_studies.rl.policy_reuse import Arms, PolicyGuide, cloned
 from bers_studies.rl.replay import Transitions
+from bers_studies.runner.own_folder import own_folder
 from bers_studies.runner.provenance import code_digest
 
 FADING = Power(0.95)
 """The chance to reuse, by episode (paper)."""
+_KEPT = "bers-transitions-1"
+_COLUMNS = ("s_tm1", "a_tm1", "r_t", "s_t")
 
 
 @dataclass(frozen=True)
@@ -105,18 +107,21 @@ def shown_of(
 
 
 def kept(name: str, key: str, make: Callable[[], Transitions]) -> Transitions:
-    """Transitions that trials share, from a temporary folder if this code has made them before.
+    """Transitions that trials share, from a folder of the user's own if this code has made them
+    before.
 
-    Making them again would take minutes, and give the same bits.
+    Making them again would take minutes, and give the same bits. A file that is damaged, or of
+    another key, is made again.
     """
-    digest = hashlib.sha256(f"{code_digest(make.__module__)} {key}".encode()).hexdigest()[:16]
-    path = Path(tempfile.gettempdir()) / f"bers-{name}-{digest}.npz"
-    if path.exists():
-        with np.load(path) as found:
-            return Transitions(*(found[column] for column in ("s_tm1", "a_tm1", "r_t", "s_t")))
+    wanted = f"{code_digest(make.__module__)} {key}"
+    path = own_folder() / f"{name}-{text_digest(wanted)[:16]}.bers"
+    with suppress(FileError):
+        arrays, about = read_sealed(path, _KEPT, "transitions")
+        if about == {"key": wanted} and set(arrays) == set(_COLUMNS):
+            return Transitions(*(arrays[column] for column in _COLUMNS))
     rows = make()
-    with write_atomically(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, s_tm1=rows.s_tm1, a_tm1=rows.a_tm1, r_t=rows.r_t, s_t=rows.s_t)
+    columns = {column: np.asarray(getattr(rows, column)) for column in _COLUMNS}
+    write_sealed(path, _KEPT, columns, {"key": wanted})
     return rows
 
 

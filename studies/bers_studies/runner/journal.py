@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bers.errors import DataError, FileError
-from bers.files import write_atomically
+from bers.files import read_regular, write_atomically
 from bers.integrity import text_digest as _sha
 from bers.text import printable
 
@@ -155,10 +155,7 @@ def read_journal(path: str | os.PathLike[str]) -> Journal:
     True
     """
     name = printable(str(path), 200)
-    try:
-        content = Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {name}: {error.strerror}. Check the path.") from error
+    content = read_regular(path)
     if not content:
         raise FileError(f"{name}, line 1: the file is empty. {_AGAIN}")
     *texts, rest = content.split(b"\n")
@@ -188,13 +185,32 @@ def read_journals(folder: str | os.PathLike[str]) -> list[Journal]:
     """
     if not Path(folder).is_dir():
         raise FileError(f"there is no folder {printable(str(folder), 200)}. Check the path.")
-    found = []
+    found: dict[int, tuple[Path, Journal]] = {}
     for path in sorted(Path(folder).glob("*.jsonl")):
         journal = read_journal(path)
-        if not isinstance(journal.header.get("seed"), int):
+        _check_header(journal.header, printable(str(path), 200))
+        seed = journal.header["seed"]
+        if seed in found:  # it would count twice, and fake precision
+            other = printable(found[seed][0].name)
             raise FileError(
-                f"{printable(str(path), 200)}, line 1: the header names no seed. "
-                "Move files that are not journals of trials out of the folder."
+                f"{printable(str(path), 200)} and {other} are of one seed, {seed}. Move one of "
+                "them out of the folder."
             )
-        found.append(journal)
-    return sorted(found, key=lambda journal: journal.header["seed"])
+        found[seed] = path, journal
+    return [found[seed][1] for seed in sorted(found)]
+
+
+def _check_header(header: Mapping[str, Any], name: str) -> None:
+    """Raise where a header is not what a trial's is."""
+    kinds = {"seed": int, "name": str, "code": str, "config": dict, "provenance": dict}
+    for key, kind in kinds.items():
+        if key in header and (type(header[key]) is not kind):
+            raise FileError(f"{name}, line 1: {key} is no {kind.__name__}. {_AGAIN}")
+    if "seed" not in header:
+        raise FileError(
+            f"{name}, line 1: the header names no seed. "
+            "Move files that are not journals of trials out of the folder."
+        )
+    for key, value in header.get("provenance", {}).items():
+        if key == "seconds" and not isinstance(value, int | float):
+            raise FileError(f"{name}, line 1: seconds is no number. {_AGAIN}")

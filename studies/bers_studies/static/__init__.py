@@ -6,6 +6,7 @@ STUDY = Study(
     __name__,
     about="past runs on four functions, in both forms, against thirteen other methods",
     trials=20,
+    sources=("Rosenbrock", "Ackley", "Sphere"),
     seconds=90,
     needs=("cmaes",),
     order=10,

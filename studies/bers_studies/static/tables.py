@@ -28,17 +28,19 @@ def tables(folder: Path) -> str:
     """For every panel and method: evaluations, best value, spread, and how often BERS is better.
 
     Evaluations are an interquartile mean with a 95% bootstrap interval; the best value after 100
-    generations is a mean with its standard error.
+    generations, or after all where there are fewer, is a mean with its standard error.
     """
     runs = read_runs(folder)
     lines = [runs.heading]
     for panel in runs.values("panel"):
         threshold = THRESHOLDS.get(panel, "1.0")
-        ours = at(runs.best(panel=panel, method="BERS"), 100)
+        curves = runs.best(panel=panel, method="BERS")
+        last = min(100, curves.shape[1] - 1)
+        ours = at(curves, last)
         rows = []
         for method in dict.fromkeys(r["method"] for r in runs.records if r.get("panel") == panel):
             needed = runs.evaluations(panel, method=method)
-            best = at(runs.best(panel=panel, method=method), 100)
+            best = at(runs.best(panel=panel, method=method), last)
             better = probability_of_improvement(ours, best)
             rows.append(
                 [
@@ -54,6 +56,6 @@ def tables(folder: Path) -> str:
                 ]
             )
         heads = ["method", f"evaluations to {threshold}", "95% interval", "reached"]
-        heads += ["best at 100", "spread (log10)", "BERS better"]
+        heads += [f"best at {last}", "spread (log10)", "BERS better"]
         lines += ["", f"**{panel}**", "", *table(heads, rows)]
     return "\n".join([*lines, ""])

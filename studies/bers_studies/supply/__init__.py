@@ -6,6 +6,7 @@ STUDY = Study(
     __name__,
     about="the supply chain, nine methods, four ground truths",
     trials=5,
+    sources=("scenario 1", "scenario 2", "scenario 3"),
     seconds=1020,
     parts=4,
     quick_trials=1,

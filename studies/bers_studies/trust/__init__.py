@@ -6,6 +6,7 @@ STUDY = Study(
     __name__,
     about="which rule finds the right source",
     trials=20,
+    sources=("Rosenbrock", "Ackley", "Sphere"),
     seconds=72,
     order=140,
     head=("trust-rastrigin",),

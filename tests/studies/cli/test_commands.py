@@ -117,7 +117,9 @@ def test_reproduce_writes_journals_and_their_tables(tiny, here, tmp_path):
     table = (folder / "tables.md").read_text()
     assert table.startswith("3 trials.\n")
     assert "| 64 | 120 | 110 to 130 | 3 of 3 | 1.09 | 0.50 |" in table
-    assert out.split() == table.split()
+    words = [word for word in table.split() if word != "|" and not word.startswith("|--")]
+    assert out.split() == words  # a table, not its marks
+    assert "|" not in out
 
 
 def test_reproduce_goes_on_where_it_stopped(tiny, here, tmp_path):
@@ -142,7 +144,7 @@ def test_a_failed_trial_is_exit_code_1_and_is_tried_again(tiny, here, tmp_path):
     code, out, _ = here("reproduce", "growth", "-o", "g", *HERE)
     assert code == 1
     assert out.startswith("2 trials, 1 failed and left out.\n")
-    assert "| 64 | 120 | 110 to 130 | 2 of 2 |" in (tmp_path / "g" / "tables.md").read_text()
+    assert "| 64 | 120 | not available | 2 of 2 |" in (tmp_path / "g" / "tables.md").read_text()
     (failed,) = (journal for journal in read_journals(tmp_path / "g") if journal.failed)
     assert "ValueError: no luck with 1" in failed.traceback
     BROKEN.clear()

@@ -2,13 +2,13 @@
 
 import json
 import shlex
+import tempfile
 from importlib import import_module
 
 import gymnasium
 import numpy as np
 import pytest
 from bers_studies.cli import app
-from bers_studies.rl import methods as control
 from bers_studies.rl.replay import Transitions
 from bers_studies.supply import demonstrations as supply_demonstrations
 from bers_studies.supply.demonstrations import DemonstrationConfig, with_trucks
@@ -55,7 +55,7 @@ def made(tmp_path_factory):
     """All files, and what was printed."""
     folder = tmp_path_factory.mktemp("made")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(control.tempfile, "gettempdir", lambda: str(folder))
+        patch.setattr(tempfile, "tempdir", str(folder))
         patch.setattr(supply_demonstrations, "_trained", untrained)
         patch.chdir(folder)
         yield folder / "demonstrations", make("supply-chain", *SMALL)

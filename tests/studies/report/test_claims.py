@@ -291,7 +291,7 @@ def test_safety_has_an_interval_of_the_pairs(tmp_path):
             record([50.0, 1.0], panel="Sphere", kind="noise", method="None"),
             record([50.0, value], panel="Sphere", kind="noise", method="BERS"),
         ]
-        for value in (0.1, 10.0)
+        for value in (0.1, 10.0, 1.0)
     ]
     write_trials(tmp_path / "safety", trials)
     claim = only(tmp_path)["safe-noise-sphere"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from bers_studies.cli import app
 from bers_studies.report.compare import compare
+from bers_studies.runner.journal import write_journal
 from report_helpers import record, write_trials
 from typer.testing import CliRunner
 
@@ -21,14 +22,51 @@ def runs(folder, last, methods=("BERS", "None"), panel="Ackley"):
 
 def test_scores_and_probability(tmp_path):
     one = runs(tmp_path / "a", [0.1, 0.01, 0.1])
-    other = runs(tmp_path / "b", [0.01, 0.001])
+    other = runs(tmp_path / "b", [0.01, 0.001, 0.01])
     row, _ = compare(one, other)
     assert (row.target, row.method) == ("Ackley", "BERS")
     assert row.one.mean == pytest.approx((-0.5 - 1 - 0.5) / 3)
-    assert row.other.mean == pytest.approx((-1 - 1.5) / 2)
-    assert row.better == pytest.approx(11 / 12)  # 5 of 6 pairs, and one tie
+    assert row.other.mean == pytest.approx((-1 - 1.5 - 1) / 3)
+    assert row.better == pytest.approx(8 / 9)  # 7 of 9 pairs, and two ties
     assert row.low <= row.better <= row.high
-    assert (row.one.trials, row.other.trials) == (3, 2)
+    assert (row.one.trials, row.other.trials) == (3, 3)
+    assert row.notes == []
+
+
+def test_trials_of_the_same_seeds_are_compared_and_said(tmp_path):
+    one = runs(tmp_path / "a", [0.1, 0.01, 1e-9])
+    other = runs(tmp_path / "b", [0.01, 0.001])
+    row, _ = compare(one, other)
+    assert row.one.mean == pytest.approx((-0.5 - 1) / 2)  # without the third, which has no partner
+    assert row.other.mean == pytest.approx((-1 - 1.5) / 2)
+    assert row.notes == ["3 and 2 trials: the 2 of the same seeds are compared"]
+    assert np.isnan(row.low)  # of two trials there is no interval
+    said = CliRunner().invoke(app, ["compare", str(one), str(other)])
+    assert "Unequal runs: 3 and 2 trials: the 2 of the same seeds are compared." in said.output
+
+
+def test_curves_are_compared_as_far_as_both_go(tmp_path):
+    sides = {"a": [1.0, 0.1, 1e-9, 1e-9], "b": [1.0, 0.01]}
+    for name, curve in sides.items():
+        trials = [[record(curve, panel="Ackley", method="BERS")] for _ in range(3)]
+        write_trials(tmp_path / name, trials)
+    (row,) = compare(tmp_path / "a", tmp_path / "b")
+    assert (row.one.mean, row.other.mean) == (pytest.approx(-0.5), pytest.approx(-1.0))
+    assert row.better == 1.0
+    assert row.notes == ["curves have 4 and 2 values: the first 2 are compared"]
+    assert row.to_dict()["one"]["length"] == 4
+
+
+def test_without_a_seed_in_common_all_trials_count(tmp_path):
+    one = runs(tmp_path / "a", [0.1, 0.01])
+    trials = [[record([1.0, 0.01], panel="Ackley", method="BERS")]] * 3
+    write_trials(tmp_path / "b", trials)
+    for seed in range(3):
+        path = tmp_path / "b" / f"trial-{seed:04d}.jsonl"
+        write_journal(path, {"seed": seed + 10}, trials[seed])
+    (row,) = compare(one, tmp_path / "b")
+    assert (row.one.trials, row.other.trials) == (2, 3)
+    assert row.notes == ["2 and 3 trials, none of the same seed: all are compared"]
 
 
 def test_more_is_better_for_profit(tmp_path):

@@ -91,7 +91,7 @@ def made(tmp_path_factory):
 
 def test_everything_is_on_the_page(made):
     found = Elements(made.read_text())
-    assert found.tags.count("svg") == 2 + 2 + 1  # curves, weights, heads
+    assert found.tags.count("svg") == 2 * (2 + 2) + 1  # curves and weights, each in a frame; heads
     assert found.tags.count("fieldset") >= 4
     assert found.tags.count("script") == 3  # numbers of two groups, and the page's own
     text = " ".join(found.texts)

@@ -89,8 +89,8 @@ def test_probability_of_improvement_by_brute_force():
 
 
 def test_lower_is_better_and_infinity_is_worst():
-    assert probability_of_improvement([1, 2], [3, 4]) == (1, 1, 1)
-    assert probability_of_improvement([math.inf, 5], [3, 4]) == (0, 0, 0)
+    assert probability_of_improvement([1, 2, 2], [3, 4, 5]) == (1, 1, 1)
+    assert probability_of_improvement([math.inf, 5, 6], [3, 4, 4]) == (0, 0, 0)
     assert probability_of_improvement([math.inf, 1], [math.inf, 2]).value == 0.625
     assert np.isnan(probability_of_improvement([1], [3, 4]).low)
 
