@@ -480,6 +480,23 @@ class DifferentialEvolution:
         """The first population, evaluated; agents without a value are the worst."""
         return Population(x, np.concatenate([f, np.full(len(x) - len(f), np.inf)]))
 
+    def adopted(
+        self, agents: Population, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " k"]
+    ) -> Population:
+        """Points that somebody else evaluated, each in the place of the worst agent if it is better.
+
+        >>> search = DE().on(lambda x: x[:, 0], np.zeros(1), np.ones(1))
+        >>> agents = Population(np.array([[0.2], [0.9]]), np.array([2.0, 9.0]))
+        >>> search.adopted(agents, np.array([[0.1], [0.5]]), np.array([1.0, 5.0])).f.tolist()
+        [2.0, 1.0]
+        """
+        at, values = agents.x.copy(), agents.f.copy()
+        for point, value in zip(x, f, strict=True):
+            worst = int(np.argmax(values))
+            if value < values[worst]:
+                at[worst], values[worst] = point, value
+        return replace(agents, x=at, f=values)
+
     def begin(
         self, rng: np.random.Generator, agents: Population, guide: PointGuide | None
     ) -> Begun:

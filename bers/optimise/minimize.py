@@ -121,6 +121,7 @@ def minimize(
             )
     except ObjectiveError as error:
         optimizer.advance(objective.recall, last=True)  # what was evaluated is not lost
+        optimizer.know(objective.known)
         error.result = _result(optimizer, objective, message=str(error), success=False)
         raise
     more = {"ranking": optimizer.ranking()} if optimizer.runs else {}

@@ -458,7 +458,10 @@ def test_a_model_goes_without_the_rows_that_failed():
         (1j, "one real number; got 1j"),
         (np.ones(2), "one real number; got array"),
         (None, "one real number; got None"),
-        (ValueError("no licence"), "fun raised ValueError: no licence.*`result`.*init="),
+        (
+            ValueError("no licence"),
+            "fun raised ValueError: no licence. Return nan where.*`result`.*init=",
+        ),
     ],
 )
 def test_a_failing_function_leaves_the_population_so_far(updating, value, said):
@@ -495,6 +498,23 @@ def test_no_value_is_lost_when_a_function_fails(updating, calls):
     result = caught.value.result
     assert len(np.unique(result.x_all, axis=0)) == calls
     assert result.nfev == calls + 1
+
+
+def _fails_at(x):
+    if x[0] > 0.5:
+        raise OSError("no disk")
+    return sphere(x)
+
+
+def test_no_value_of_other_workers_is_lost():
+    with pytest.raises(ObjectiveError, match="OSError: no disk") as caught:
+        minimize(_fails_at, BOUNDS, workers=map, **few("deferred"))
+    first = minimize(sphere, BOUNDS, maxiter=0, **few("deferred")).x_all
+    lost = first[:, 0] > 0.5
+    assert lost.any()
+    result = caught.value.result
+    assert {row.tobytes() for row in result.x_all} == {row.tobytes() for row in first[~lost]}
+    assert result.fun == min(sphere(x) for x in first[~lost])
 
 
 def test_an_interrupt_passes():
