@@ -16,7 +16,7 @@ from jaxtyping import Float64
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
-from bers.algorithm import Reuse, ReuseConfig, after
+from bers.algorithm import Reuse, ReuseConfig, after, up_to_date
 from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import transform_named
@@ -25,11 +25,12 @@ from bers.errors import BersError, ConfigError, DataError, DataWarning, FileErro
 from bers.integrity import read_sealed, write_sealed
 from bers.learners.ask_and_tell import AskTell
 from bers.learners.base import Experience, PointLearner
+from bers.learners.cma_es import CMAES
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.inputs import as_sources, box, two_streams
-from bers.optimise.old_words import old_settings
+from bers.optimise.old_words import SCIPY_ONLY, old_settings
 from bers.optimise.rows import recognised, told_rows
 from bers.reuse.points import Guard, PointReuse
 from bers.schedules import schedule_of, schedule_parts
@@ -38,15 +39,17 @@ from bers.trust.ranking import Ranking
 from bers.trust.trust import Trust
 
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
+_PATIENCE = 0.25  # growth of the rows after which past runs are weighed anew by CMA-ES
 _FORMAT = "bers-run-2"
+_SAVED = {"DE": DE, "CMAES": CMAES}
 
 
 class Optimizer:
     """A search that learns from past runs, a step at a time.
 
-    `ask` gives points, `tell` takes their values, in parts and in any order if you like. By
-    default a whole generation is asked for at once; with `DE(updating="immediate")`, one point at
-    a time.
+    `ask` gives points, `tell` takes their values, in parts and in any order if you like. How many
+    are asked for at once is the learner's affair: `CMAES(batch=8)` asks for 8 or more, `DE()` for a
+    whole generation, and `DE(updating="immediate")` for one point at a time.
 
     Parameters
     ----------
@@ -55,7 +58,7 @@ class Optimizer:
     sources
         Past runs: a list, or a mapping by name, of (X, y), `Demonstrations`, files or results.
     learner
-        `DE(...)`, or an object with `ask` and `tell`.
+        `CMAES(...)`, the default, `DE(...)`, or an object with `ask` and `tell`.
     reuse
         How past runs are used: a `ReuseConfig`.
     model
@@ -70,14 +73,14 @@ class Optimizer:
     Examples
     --------
     >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
-    >>> for _ in range(40):
+    >>> for _ in range(25):
     ...     points = optimizer.ask()
     ...     optimizer.tell(points, np.sum((points - 1) ** 2, axis=1))
     >>> optimizer.result().x.round(3).tolist()
     [1.0, 1.0]
     """
 
-    @old_words(old_settings(DE(), ReuseConfig()))
+    @old_words(old_settings(DE(), ReuseConfig(), refused=SCIPY_ONLY))
     def __init__(
         self,
         bounds: Any,
@@ -90,7 +93,7 @@ class Optimizer:
         rng: int | np.integer | np.random.Generator | None = None,
         progress: bool | None = False,
     ) -> None:
-        self.learner = as_learner(DE() if learner is None else learner)
+        self.learner = as_learner(default_learner() if learner is None else learner)
         if getattr(self.learner, "updating", "") is None:
             self.learner = replace(self.learner, updating="deferred")  # pyright: ignore
         if reuse is not None and not isinstance(reuse, ReuseConfig):
@@ -120,6 +123,8 @@ class Optimizer:
             self.reuse = past_points(
                 own, self.runs, reuse or ReuseConfig(), model, self.low, self.high, progress
             )
+            if isinstance(self.learner, CMAES):  # its iterations are short
+                self.reuse = replace(self.reuse, patience=_PATIENCE)
             self._states = self._rng_states(own)
 
     # asking and telling
@@ -249,7 +254,7 @@ class Optimizer:
         --------
         >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
         >>> optimizer.advance(lambda points: np.sum(points**2, axis=1)), optimizer.nit
-        (True, 0)
+        (True, 1)
         """
         search = self.learner.on(evaluate, self.low, self.high)
         if self.state is None:
@@ -336,6 +341,8 @@ class Optimizer:
 
     def ranking(self) -> Ranking | None:
         """The weights with intervals and what they rest on; None where no model was needed."""
+        if self.reuse is not None:
+            self.reuse = up_to_date(self.reuse)
         if self.trust is None or not self.trust.has_target:
             return None
         return self.trust.ranking()
@@ -410,9 +417,9 @@ class Optimizer:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Optimizer([(-5, 5)] * 2, rng=0).save(f"{folder}/run.bers")
         ...     Optimizer.load(f"{folder}/run.bers").ask().shape
-        (32, 2)
+        (6, 2)
         """
-        if not isinstance(self.learner, DE):
+        if not isinstance(self.learner, tuple(_SAVED.values())):
             raise ConfigError("a run with an optimiser of your own cannot be saved: save that one.")
         from bers.trust.files import plain
 
@@ -482,7 +489,8 @@ class Optimizer:
     def _fill(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         from bers.trust.files import stream_of
 
-        self.learner, self.state = DE.of_parts(arrays, about["learner"])
+        kind = _SAVED[about["learner"].pop("kind", "DE")]
+        self.learner, self.state = kind.of_parts(arrays, about["learner"])
         self.low, self.high, self._first = arrays["low"], arrays["high"], arrays["first"]
         self.runs = [
             Demonstrations(arrays[f"run.{i}.x"], arrays[f"run.{i}.y"], name)
@@ -520,6 +528,18 @@ class Optimizer:
             )
             return False
         return bool(self.runs)
+
+
+def default_learner() -> CMAES:
+    """The base optimiser unless one is named.
+
+    On BBOB's functions it is ahead of Differential Evolution in all dimensions (5 to 40) and at all
+    budgets (100 to 3,000 evaluations) that were looked at, so there is nothing to choose by.
+
+    >>> default_learner() == CMAES()
+    True
+    """
+    return CMAES()
 
 
 def as_learner(learner: Any) -> PointLearner:
@@ -583,6 +603,8 @@ def _reuse_parts(reuse: Reuse) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "pick": offer.pick,
         "elites": offer.elites,
         "m": reuse.m,
+        "patience": reuse.patience,
+        "unseen": sum(len(one.y) for one in reuse.unseen),
     }
 
 
@@ -603,7 +625,17 @@ def _reuse_of(
         pick=config.pick,
         elites=config.elites,
     )
-    return Reuse(trust, points, schedule_of(about["schedule"]), rng, about["m"])
+    unseen, done = about.get("unseen", 0), len(arrays["y"])
+    rows = Experience(arrays["x"][done - unseen :], arrays["y"][done - unseen :])
+    return Reuse(
+        trust,
+        points,
+        schedule_of(about["schedule"]),
+        rng,
+        about["m"],
+        about.get("patience", 0.0),
+        (rows,) if unseen else (),
+    )
 
 
 def _points(keys: list[bytes], D: int) -> np.ndarray:

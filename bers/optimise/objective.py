@@ -142,9 +142,9 @@ class Objective:
             raise
         except Exception as error:
             raise ObjectiveError(
-                f"fun raised {type(error).__name__}: {printable(str(error), 200)}. Return nan where "
-                "an evaluation fails: it counts as the worst, and the search goes on. All values so "
-                "far are in this error's `result`; pass it as init= of the learner to go on."
+                f"fun raised {type(error).__name__}: {printable(str(error), 200)}. Return nan "
+                "where an evaluation fails: it counts as the worst, and the search goes on. All "
+                "values so far are in this error's `result`; the learner's init= goes on from it."
             ) from error
         if len(values) != len(points):
             raise ConfigError(

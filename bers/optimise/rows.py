@@ -1,7 +1,7 @@
 """Rows as laboratories tell them: numbers or nothing, in the precision that they were written in.
 
-Enters: points and values from a table, a sheet of paper, another program. Leaves: float64 arrays, and
-which of the points that were asked for a row is. What is no number is refused with its row.
+Enters: points and values from a table, a sheet of paper, another program. Leaves: float64 arrays,
+and which of the points that were asked for a row is. What is no number is refused with its row.
 """
 
 import math
@@ -36,8 +36,8 @@ def told_rows(
         raise DataError(f"tell: point {at} is {points[at].tolist()}. Give finite numbers.")
     if np.isneginf(values).any():
         raise DataError(
-            f"tell: value {int(np.argmax(np.isneginf(values)))} is -inf, below which nothing can be "
-            "found. Tell a finite number, or nan where an evaluation failed."
+            f"tell: value {int(np.argmax(np.isneginf(values)))} is -inf, below which nothing "
+            "can be found. Tell a finite number, or nan where an evaluation failed."
         )
     return np.ascontiguousarray(points), np.where(np.isfinite(values), values, np.inf)
 
@@ -45,8 +45,8 @@ def told_rows(
 def _numbers(given: Any, what: str) -> np.ndarray:
     if np.ma.is_masked(given):
         raise DataError(
-            f"tell: {what} has masked entries. Leave these rows out, or tell nan as the value of an "
-            "evaluation that failed."
+            f"tell: {what} has masked entries. Leave these rows out, or tell nan as the value of "
+            "an evaluation that failed."
         )
     try:
         array = np.asarray(given)
@@ -63,8 +63,8 @@ def _numbers(given: Any, what: str) -> np.ndarray:
 
 def _no_number(one: Any, what: str) -> DataError:
     return DataError(
-        f"tell: {what} must hold numbers; got {printable(repr(one), 60)}. Tell nan as the value of an "
-        "evaluation that failed, and leave out what has not been evaluated yet."
+        f"tell: {what} must hold numbers; got {printable(repr(one), 60)}. Tell nan as the value of "
+        "an evaluation that failed, and leave out what has not been evaluated yet."
     )
 
 

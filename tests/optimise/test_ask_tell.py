@@ -16,6 +16,7 @@ from optimise_helpers import (
 
 from bers.algorithm import ReuseConfig
 from bers.errors import ConfigError, DataError
+from bers.learners.cma_es import CMAES
 from bers.learners.differential_evolution import DE
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.minimize import minimize
@@ -401,7 +402,8 @@ def test_asking_ends_when_every_trial_is_known(bounds, monkeypatch):
 
 
 def test_unless_told_otherwise_a_generation_is_deferred():
-    optimizer = Optimizer(BOUNDS, rng=0)
+    assert Optimizer(BOUNDS, rng=0).learner == CMAES()
+    optimizer = Optimizer(BOUNDS, rng=0, learner=DE())
     assert optimizer.learner == DE(updating="deferred")
     assert optimizer.ask().shape == (32, D)
     assert optimizer.trust is None
@@ -484,7 +486,7 @@ def test_points_predicted_to_be_best_need_a_model_whatever_the_rule():
 
 
 def test_whole_generations_are_asked_for_whatever_else_is_set():
-    for learner, size in ((None, 32), (DE(population=10), 10), (DE(10, updating="immediate"), 1)):
+    for learner, size in ((DE(), 32), (DE(population=10), 10), (DE(10, updating="immediate"), 1)):
         optimizer = Optimizer([(-1, 1)] * 2, learner=learner, rng=0)
         points = optimizer.ask()
         optimizer.tell(points, np.sum(points**2, axis=1))
