@@ -554,7 +554,7 @@ class _Metric:
 
 def _next_batch(batch: int, done: int) -> int:
     """How many points the next generation begins with, if this one took `done`."""
-    return max(1, done - 1) if done > batch else max(1, batch - 1)
+    return max(1, done - 1) if done > batch else max(1, batch // 2)
 
 
 def _restored(inside: dict[str, Any]) -> Any:
