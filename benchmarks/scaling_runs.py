@@ -66,6 +66,7 @@ def trial(config: Search, seed: int) -> Iterator[dict[str, Any]]:
     """A search with the help of two past runs, as in the static study but short."""
     bounds = [(-4.0, 4.0)] * 5
     how = {"bounds": bounds, "maxiter": config.generations, "vectorized": True}
+    how["learner"] = bers.DE()
     past = {
         str(at): bers.minimize(partial(_bowl, at=at), rng=[seed, i], **how)
         for i, at in enumerate((1.0, -2.0))

@@ -129,6 +129,10 @@ class Reuse:
     """Of the guide; a `Trust` that was made with it shares it."""
     m: int = 0
     """Iterations done."""
+    patience: float = 0.0
+    """Weights are found anew when the rows have grown by this share; 0: after each iteration."""
+    unseen: tuple[Experience, ...] = ()
+    """What `trust` has not observed yet."""
 
     @property
     def p_m(self) -> float:
@@ -156,10 +160,19 @@ def after(reuse: Reuse, seen: Experience, *, start: bool = False) -> Reuse:
 
     `start`: what was seen before the first iteration, such as a first population.
     """
+    waiting = (*reuse.unseen, seen)
+    later = replace(reuse, offer=reuse.offer.after(seen), m=reuse.m + (not start), unseen=waiting)
+    new = sum(len(one.y) for one in waiting)
+    return later if new < reuse.patience * len(reuse.trust.y) else up_to_date(later)
+
+
+def up_to_date(reuse: Reuse) -> Reuse:
+    """The same with weights that know all rows."""
+    if not reuse.unseen:
+        return reuse
+    x = np.concatenate([one.x for one in reuse.unseen])
+    y = np.concatenate([one.y for one in reuse.unseen])
+    sources = [one.sources for one in reuse.unseen if one.sources is not None]
+    seen = Experience(x, y, np.concatenate(sources) if sources else None)
     gain = reuse.offer.gain(reuse.trust.y, seen)
-    return replace(
-        reuse,
-        offer=reuse.offer.after(seen),
-        trust=reuse.trust.observe(seen.x, seen.y, gain=gain),
-        m=reuse.m + (not start),
-    )
+    return replace(reuse, trust=reuse.trust.observe(x, y, gain=gain), unseen=())

@@ -43,7 +43,9 @@ def broken(x):
 
 iterations = int(80 * min(1, 2 * BUDGET))
 past = {
-    function.__name__: bers.minimize(function, BOUNDS, rng=seed, maxiter=iterations)
+    function.__name__: bers.minimize(
+        function, BOUNDS, rng=seed, maxiter=iterations, learner=bers.DE()
+    )
     for seed, function in enumerate((smooth, different, broken), start=1)
 }
 for name, run in past.items():

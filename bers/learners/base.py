@@ -55,7 +55,10 @@ class Learner(Protocol[State]):
 
 @runtime_checkable
 class Search(Learner[State], Protocol[State]):
-    """A learner of points at work in one box."""
+    """A learner of points at work in one box.
+
+    It may also have `adopted(state, x, f)`: the state after points that somebody else evaluated.
+    """
 
     def opened(self, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " known"]) -> State:
         """The state after the first points and their values, perhaps fewer; a state has x and f."""

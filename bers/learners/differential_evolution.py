@@ -280,7 +280,7 @@ class DE:
                 raise ConfigError("the earlier result given as init= lies outside the bounds.")
             x = inside
         if x0 is not None:
-            x[0] = np.clip(_start(x0, D), low, high)
+            x[0] = np.clip(start_point(x0, D), low, high)
             values = None if values is None else np.concatenate([[np.nan], values[1:]])
         return x, values
 
@@ -375,7 +375,12 @@ class DE:
         return _Triples()
 
 
-def _start(x0: ArrayLike, D: int) -> np.ndarray:
+def start_point(x0: ArrayLike, D: int) -> Float64[np.ndarray, " D"]:
+    """A point to begin with, as somebody wrote it.
+
+    >>> start_point([1, 2], 2).tolist()
+    [1.0, 2.0]
+    """
     try:
         start = np.asarray(x0, np.float64)
     except (ValueError, TypeError):
@@ -479,6 +484,23 @@ class DifferentialEvolution:
     ) -> Population:
         """The first population, evaluated; agents without a value are the worst."""
         return Population(x, np.concatenate([f, np.full(len(x) - len(f), np.inf)]))
+
+    def adopted(
+        self, agents: Population, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " k"]
+    ) -> Population:
+        """Points that somebody else evaluated, each in the worst agent's place if it is better.
+
+        >>> search = DE().on(lambda x: x[:, 0], np.zeros(1), np.ones(1))
+        >>> agents = Population(np.array([[0.2], [0.9]]), np.array([2.0, 9.0]))
+        >>> search.adopted(agents, np.array([[0.1], [0.5]]), np.array([1.0, 5.0])).f.tolist()
+        [2.0, 1.0]
+        """
+        at, values = agents.x.copy(), agents.f.copy()
+        for point, value in zip(x, f, strict=True):
+            worst = int(np.argmax(values))
+            if value < values[worst]:
+                at[worst], values[worst] = point, value
+        return replace(agents, x=at, f=values)
 
     def begin(
         self, rng: np.random.Generator, agents: Population, guide: PointGuide | None

@@ -1,13 +1,13 @@
 """Minimising step by step, for people who own their loop: ask, tell, weights, save, load.
 
-Enters: bounds and past runs; then values of the points that were asked for. Leaves: points to
-evaluate next, weights of the past runs, and a result in scipy's form. The same object drives
-`minimize`, which merely calls the function itself.
+Enters: bounds and past runs; then values of points, asked for or not. Leaves: points to evaluate
+next, weights of the past runs, and a result in scipy's form. The same object drives `minimize`,
+which merely calls the function itself.
 """
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,8 @@ from jaxtyping import Float64
 from numpy.typing import ArrayLike
 from scipy.optimize import OptimizeResult
 
-from bers.algorithm import Reuse, ReuseConfig, after
+from bers.algorithm import Reuse, ReuseConfig, after, up_to_date
+from bers.data.checks import whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import transform_named
 from bers.deprecated import old_words
@@ -24,11 +25,13 @@ from bers.errors import BersError, ConfigError, DataError, DataWarning, FileErro
 from bers.integrity import read_sealed, write_sealed
 from bers.learners.ask_and_tell import AskTell
 from bers.learners.base import Experience, PointLearner
+from bers.learners.cma_es import CMAES
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.inputs import as_sources, box, two_streams
-from bers.optimise.old_words import old_settings
+from bers.optimise.old_words import SCIPY_ONLY, old_settings
+from bers.optimise.rows import recognised, told_rows
 from bers.reuse.points import Guard, PointReuse
 from bers.schedules import schedule_of, schedule_parts
 from bers.text import unique
@@ -36,15 +39,17 @@ from bers.trust.ranking import Ranking
 from bers.trust.trust import Trust
 
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
+_PATIENCE = 0.25  # growth of the rows after which past runs are weighed anew by CMA-ES
 _FORMAT = "bers-run-2"
+_SAVED = {"DE": DE, "CMAES": CMAES}
 
 
 class Optimizer:
     """A search that learns from past runs, a step at a time.
 
-    `ask` gives points, `tell` takes their values, in parts and in any order if you like. By
-    default a whole generation is asked for at once; with `DE(updating="immediate")`, one point at
-    a time.
+    `ask` gives points, `tell` takes their values, in parts and in any order if you like. How many
+    are asked for at once is the learner's affair: `CMAES(batch=8)` asks for 8 or more, `DE()` for a
+    whole generation, and `DE(updating="immediate")` for one point at a time.
 
     Parameters
     ----------
@@ -53,7 +58,7 @@ class Optimizer:
     sources
         Past runs: a list, or a mapping by name, of (X, y), `Demonstrations`, files or results.
     learner
-        `DE(...)`, or an object with `ask` and `tell`.
+        `CMAES(...)`, the default, `DE(...)`, or an object with `ask` and `tell`.
     reuse
         How past runs are used: a `ReuseConfig`.
     model
@@ -68,14 +73,14 @@ class Optimizer:
     Examples
     --------
     >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
-    >>> for _ in range(40):
+    >>> for _ in range(25):
     ...     points = optimizer.ask()
     ...     optimizer.tell(points, np.sum((points - 1) ** 2, axis=1))
     >>> optimizer.result().x.round(3).tolist()
     [1.0, 1.0]
     """
 
-    @old_words(old_settings(DE(), ReuseConfig()))
+    @old_words(old_settings(DE(), ReuseConfig(), refused=SCIPY_ONLY))
     def __init__(
         self,
         bounds: Any,
@@ -88,7 +93,7 @@ class Optimizer:
         rng: int | np.integer | np.random.Generator | None = None,
         progress: bool | None = False,
     ) -> None:
-        self.learner = as_learner(DE() if learner is None else learner)
+        self.learner = as_learner(default_learner() if learner is None else learner)
         if getattr(self.learner, "updating", "") is None:
             self.learner = replace(self.learner, updating="deferred")  # pyright: ignore
         if reuse is not None and not isinstance(reuse, ReuseConfig):
@@ -106,22 +111,32 @@ class Optimizer:
         self._y: list[np.ndarray] = []
         self._told: dict[bytes, float] = {}
         self._begun: Any = None
-        self._least = np.inf
+        self._reopened = False  # an iteration of a saved run is to be begun again
+        self._wanted: dict[bytes, np.ndarray] = {}  # what was asked for and is not told yet
+        self._waiting: dict[bytes, bool] = {}  # told, not committed; whether it was asked for
         self._first, known = self.learner.first(self.rng, self.low, self.high, x0)
         if known is not None:
             fine = np.isfinite(known)  # agents that lost a contest of islands are infinite copies
-            self.tell(self._first[fine], known[fine])
+            self._know([point.tobytes() for point in self._first[fine]], known[fine])
         self._states = self._rng_states(own)
         if self._usable():
             self.reuse = past_points(
                 own, self.runs, reuse or ReuseConfig(), model, self.low, self.high, progress
             )
+            if isinstance(self.learner, CMAES):  # its iterations are short
+                self.reuse = replace(self.reuse, patience=_PATIENCE)
             self._states = self._rng_states(own)
 
     # asking and telling
 
-    def ask(self) -> Float64[np.ndarray, "k D"]:
+    def ask(self, n: int | None = None) -> Float64[np.ndarray, "k D"]:
         """Points whose values are wanted next; the same ones until they are told.
+
+        Parameters
+        ----------
+        n
+            How many at most; unless given, all that can be evaluated side by side: a generation, or
+            one point with `DE(updating="immediate")`.
 
         Returns
         -------
@@ -131,53 +146,94 @@ class Optimizer:
 
         Examples
         --------
-        >>> Optimizer([(-5, 5)] * 2, rng=0).ask().shape
-        (32, 2)
+        >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0, learner=DE())
+        >>> optimizer.ask().shape, optimizer.ask(3).shape
+        ((32, 2), (3, 2))
         """
+        if n is not None:
+            whole(n, "ask(n)")
         missing: list[np.ndarray] = []
 
         def look(points: np.ndarray) -> np.ndarray:
             values = [self._told.get(point.tobytes()) for point in points]
             missing.extend(p for p, v in zip(points, values, strict=True) if v is None)
-            known = values.index(None) if None in values else len(values)
-            return np.array(values[:known], np.float64)
+            return _up_to_the_first_unknown(values)
 
         for _ in range(_WITHOUT_NEWS):
             if not self.advance(look):
                 break
         # two agents may want the same point
-        new = list({point.tobytes(): point for point in missing}.values())
+        self._wanted = {point.tobytes(): point for point in missing}
+        new = list(self._wanted.values())
+        one_by_one = getattr(self.learner, "updating", "") == "immediate"
+        new = new[: 1 if one_by_one and n is None else n]
         return np.array(new).reshape(len(new), len(self.low))
 
     def tell(self, x: ArrayLike, y: ArrayLike) -> None:
-        """Take in values of points.
+        """Take in values of points, in any order, in parts, from anywhere.
 
-        Points that were not asked for are taken as known, and used if they come up.
+        A point that was asked for is recognised by the digits that it is told with: a copy in
+        single precision or from a table with four decimals will do. Points that nobody asked for
+        are rows like others: they count in `best` and `result`, the past runs are judged by them,
+        and the search goes on from them where they are good.
 
         Parameters
         ----------
         x
             One point, or rows of points.
         y
-            Their values, not finite where an evaluation failed; these count as the worst.
+            Their values; nan or inf where an evaluation failed, which counts as the worst.
 
         Examples
         --------
-        >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
+        >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0, learner=DE())
         >>> points = optimizer.ask()
-        >>> optimizer.tell(points[:3], [1.0, 2.0, 3.0])
-        >>> len(optimizer.ask())
-        29
+        >>> optimizer.tell(points[:3].round(4), [1.0, 2.0, 3.0])
+        >>> len(optimizer.ask()), optimizer.best
+        (29, 1.0)
         """
-        points = np.atleast_2d(np.asarray(x, np.float64))
-        values = np.atleast_1d(np.asarray(y, np.float64)).ravel()
-        if points.shape != (len(values), len(self.low)):
-            raise DataError(
-                f"tell(x, y) needs points of shape ({len(values)}, {len(self.low)}) for "
-                f"{len(values)} values; got {points.shape}."
-            )
-        worst = np.where(np.isfinite(values), values, np.inf)
-        self._told.update(zip((p.tobytes() for p in points), worst.tolist(), strict=True))
+        points, values = told_rows(x, y, self.low, self.high)
+        wanted = dict(self._wanted)
+        if self.state is None:  # the first points are known before they are asked for
+            wanted |= {point.tobytes(): point for point in self._first}
+        keys = []
+        for given, point in zip(np.atleast_2d(np.asarray(x)), points, strict=True):
+            key = point.tobytes()
+            if key not in wanted and key not in self._told:
+                same = recognised(given, np.array(list(wanted.values())), self.low, self.high)
+                key = key if same is None else list(wanted)[same]
+            if key not in wanted and np.any((point < self.low) | (point > self.high)):
+                raise DataError(
+                    f"tell: {point.tolist()} lies outside the bounds, and was not asked for. Leave "
+                    "it out, or give it to a new Optimizer among its sources."
+                )
+            keys.append(key)
+            wanted.pop(key, None)
+        self._know(keys, values)
+        if self._begun is not None or (self.state is None and len(self._first)):
+            self.advance(self._recall)  # so that best, weights and result are of all that is known
+
+    def _know(self, keys: list[bytes], values: np.ndarray) -> None:
+        first = {point.tobytes() for point in self._first} if self.state is None else set()
+        for key, value in zip(keys, values.tolist(), strict=True):
+            if key not in self._told:
+                self._waiting[key] = self._wanted.pop(key, None) is not None or key in first
+            self._told[key] = value
+
+    def know(self, values: Mapping[bytes, float]) -> None:
+        """Rows by the bytes of their points, for results only: the search does not go on.
+
+        Parameters
+        ----------
+        values
+            As `known_points` gives them.
+        """
+        done = {point.tobytes() for points in self._x for point in points}
+        self._waiting = {key: True for key in values if key not in done}
+        self._told |= values
+
+    def _recall(self, points: np.ndarray) -> np.ndarray:
+        return _up_to_the_first_unknown([self._told.get(point.tobytes()) for point in points])
 
     def advance(self, evaluate: Callable[[np.ndarray], np.ndarray], *, last: bool = False) -> bool:
         """One iteration, if `evaluate` has values for all of it; else nothing changes.
@@ -198,7 +254,7 @@ class Optimizer:
         --------
         >>> optimizer = Optimizer([(-5, 5)] * 2, rng=0)
         >>> optimizer.advance(lambda points: np.sum(points**2, axis=1)), optimizer.nit
-        (True, 0)
+        (True, 1)
         """
         search = self.learner.on(evaluate, self.low, self.high)
         if self.state is None:
@@ -209,6 +265,9 @@ class Optimizer:
             if len(self._first):
                 return len(f) == len(self._first)
         if self._begun is None:
+            if not self._reopened:
+                self._adopt(search)
+            self._reopened = False
             guide = None if self.reuse is None else self.reuse.guide()
             self._begun = search.begin(self.rng, self.state, guide)  # pyright: ignore
         state, seen = search.advance(self._begun)
@@ -221,19 +280,35 @@ class Optimizer:
 
     def _commit(self, state: Any, seen: Experience) -> None:
         start = self.state is None
-        self.state, self._begun = state, None
-        self._x.append(seen.x)
-        self._y.append(seen.y)
-        self._least = float(seen.y.min(initial=self._least))
+        self.state, self._begun, self._wanted = state, None, {}
+        self._keep(seen)
         if self.reuse is not None:
             self.reuse = after(self.reuse, seen, start=start)
             self.weight_history.append(self.reuse.trust.weights)
             if seen.sources is not None:
                 used = seen.sources[seen.sources >= 0]
                 self.use_history.append(np.bincount(used, minlength=len(self.runs)))
+        self._states = self._rng_states(None if self.reuse is None else self.reuse.rng)
+
+    def _adopt(self, search: Any) -> None:
+        """Rows that nobody asked for join the search, between two iterations."""
+        keys = [key for key, asked in self._waiting.items() if not asked]
+        if not keys:
+            return
+        rows = Experience(_points(keys, len(self.low)), np.array([self._told[key] for key in keys]))
+        self._keep(rows)
+        adopt = getattr(search, "adopted", None)
+        if adopt is not None:
+            self.state = adopt(self.state, rows.x, rows.y)
+        if self.reuse is not None:
+            self.reuse = after(self.reuse, rows, start=True)
             self._states = self._rng_states(self.reuse.rng)
-        else:
-            self._states = self._rng_states(None)
+
+    def _keep(self, seen: Experience) -> None:
+        self._x.append(seen.x)
+        self._y.append(seen.y)
+        for point in seen.x:
+            self._waiting.pop(point.tobytes(), None)
 
     # what is known
 
@@ -250,8 +325,9 @@ class Optimizer:
 
     @property
     def best(self) -> float:
-        """The least value so far."""
-        return self._least
+        """The least value so far, of all that was told."""
+        told = (self._told[key] for key in self._waiting)
+        return min([np.inf, *told, *(float(y.min(initial=np.inf)) for y in self._y)])
 
     @property
     def converged(self) -> bool:
@@ -265,6 +341,8 @@ class Optimizer:
 
     def ranking(self) -> Ranking | None:
         """The weights with intervals and what they rest on; None where no model was needed."""
+        if self.reuse is not None:
+            self.reuse = up_to_date(self.reuse)
         if self.trust is None or not self.trust.has_target:
             return None
         return self.trust.ranking()
@@ -288,21 +366,29 @@ class Optimizer:
         >>> Optimizer([(-5, 5)] * 2, rng=0).result().nfev
         0
         """
-        x_all = np.concatenate([np.zeros((0, len(self.low))), *self._x])
-        fun_all = np.concatenate([np.zeros(0), *self._y])
+        x_all, fun_all = self._rows()
         found: dict[str, Any] = {"x": np.full(len(self.low), np.nan), "fun": np.inf}
+        if self.state is not None:
+            found |= {"population": self.state.x.copy()}
+            found |= {"population_energies": self.state.f.copy()}
         if len(fun_all):
-            x, f = self.state.x, self.state.f
-            if fun_all.min() < f.min(initial=np.inf) or not len(f):  # it does not keep its best
-                top, at, of = int(np.argmin(fun_all)), x_all, fun_all
-            else:
-                top, at, of = int(np.argmin(f)), x, f
-            found = {"x": at[top].copy(), "fun": float(of[top])}
-            found |= {"population": x.copy(), "population_energies": f.copy()}
+            x, f = x_all, fun_all
+            if self.state is not None and fun_all.min() >= self.state.f.min(initial=np.inf):
+                x, f = self.state.x, self.state.f  # of points that are as good, the learner's
+            top = int(np.argmin(f))
+            found |= {"x": x[top].copy(), "fun": float(f[top])}
         found |= {"nit": self.nit, "nfev": len(fun_all), "x_all": x_all, "fun_all": fun_all}
         if self.runs:  # scipy cannot print an empty mapping
             found |= self._of_sources()
         return OptimizeResult(**found, **more)
+
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """All points and values: those of finished iterations, then what was told since."""
+        keys = list(self._waiting)
+        x = [np.zeros((0, len(self.low))), *self._x, _points(keys, len(self.low))]
+        return np.concatenate(x), np.concatenate(
+            [np.zeros(0), *self._y, np.array([self._told[key] for key in keys])]
+        )
 
     def _of_sources(self) -> dict[str, Any]:
         N = len(self.runs)
@@ -331,9 +417,9 @@ class Optimizer:
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Optimizer([(-5, 5)] * 2, rng=0).save(f"{folder}/run.bers")
         ...     Optimizer.load(f"{folder}/run.bers").ask().shape
-        (32, 2)
+        (6, 2)
         """
-        if not isinstance(self.learner, DE):
+        if not isinstance(self.learner, tuple(_SAVED.values())):
             raise ConfigError("a run with an optimiser of your own cannot be saved: save that one.")
         from bers.trust.files import plain
 
@@ -346,8 +432,10 @@ class Optimizer:
             "first": self._first,
             "x": np.concatenate([np.zeros((0, D)), *self._x]),
             "y": np.concatenate([np.zeros(0), *self._y]),
-            "told.x": np.array([np.frombuffer(key) for key, _ in told]).reshape(len(told), D),
+            "told.x": _points([key for key, _ in told], D),
             "told.y": np.array([value for _, value in told], np.float64),
+            "waiting.x": _points(list(self._waiting), D),
+            "waiting.asked": np.array(list(self._waiting.values()), bool),
             "weight_history": np.reshape(self.weight_history, (len(self.weight_history), N)),
             "use_history": np.reshape(self.use_history, (len(self.use_history), N)).astype(
                 np.int64
@@ -359,6 +447,7 @@ class Optimizer:
             "learner": settings,
             "names": [run.name for run in self.runs],
             "nit": self.nit,
+            "open": self._begun is not None or self._reopened,
             "streams": self._states,
         }
         if self.reuse is not None:
@@ -400,7 +489,8 @@ class Optimizer:
     def _fill(self, arrays: dict[str, np.ndarray], about: dict[str, Any]) -> None:
         from bers.trust.files import stream_of
 
-        self.learner, self.state = DE.of_parts(arrays, about["learner"])
+        kind = _SAVED[about["learner"].pop("kind", "DE")]
+        self.learner, self.state = kind.of_parts(arrays, about["learner"])
         self.low, self.high, self._first = arrays["low"], arrays["high"], arrays["first"]
         self.runs = [
             Demonstrations(arrays[f"run.{i}.x"], arrays[f"run.{i}.y"], name)
@@ -409,15 +499,20 @@ class Optimizer:
         self.names = unique(about["names"])
         self.nit, self._begun = about["nit"], None
         self._x, self._y = [arrays["x"]], [arrays["y"]]
-        self._least = float(arrays["y"].min(initial=np.inf))
         self.weight_history = list(arrays["weight_history"])
         self.use_history = list(arrays["use_history"])
-        self._told = {}
+        keys = [row.tobytes() for row in arrays["told.x"]]
+        self._told = dict(zip(keys, arrays["told.y"].tolist(), strict=True))
+        done = {row.tobytes() for row in arrays["x"]}
+        waiting = {key: True for key in keys if key not in done}  # as files had it before
+        if "waiting.x" in arrays:
+            asked = arrays["waiting.asked"].tolist()
+            waiting = dict(zip(map(np.ndarray.tobytes, arrays["waiting.x"]), asked, strict=True))
+        self._waiting, self._wanted, self._reopened = waiting, {}, about.get("open", False)
         streams = [stream_of(state) for state in about["streams"]]
         self.rng, self._states, self.reuse = streams[0], about["streams"], None
         if "reuse" in about:
             self.reuse = _reuse_of(arrays, about["reuse"], self.runs, streams[1])
-        self.tell(arrays["told.x"], arrays["told.y"])
 
     def _rng_states(self, own: np.random.Generator | None) -> list[Any]:
         """Where both streams stand between two generations: what a saved run goes on from."""
@@ -433,6 +528,18 @@ class Optimizer:
             )
             return False
         return bool(self.runs)
+
+
+def default_learner() -> CMAES:
+    """The base optimiser unless one is named.
+
+    On BBOB's functions it is ahead of Differential Evolution in all dimensions (5 to 40) and at all
+    budgets (100 to 3,000 evaluations) that were looked at, so there is nothing to choose by.
+
+    >>> default_learner() == CMAES()
+    True
+    """
+    return CMAES()
 
 
 def as_learner(learner: Any) -> PointLearner:
@@ -496,6 +603,8 @@ def _reuse_parts(reuse: Reuse) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         "pick": offer.pick,
         "elites": offer.elites,
         "m": reuse.m,
+        "patience": reuse.patience,
+        "unseen": sum(len(one.y) for one in reuse.unseen),
     }
 
 
@@ -516,7 +625,25 @@ def _reuse_of(
         pick=config.pick,
         elites=config.elites,
     )
-    return Reuse(trust, points, schedule_of(about["schedule"]), rng, about["m"])
+    unseen, done = about.get("unseen", 0), len(arrays["y"])
+    rows = Experience(arrays["x"][done - unseen :], arrays["y"][done - unseen :])
+    return Reuse(
+        trust,
+        points,
+        schedule_of(about["schedule"]),
+        rng,
+        about["m"],
+        about.get("patience", 0.0),
+        (rows,) if unseen else (),
+    )
+
+
+def _points(keys: list[bytes], D: int) -> np.ndarray:
+    return np.array([np.frombuffer(key) for key in keys]).reshape(len(keys), D)
+
+
+def _up_to_the_first_unknown(values: list[float | None]) -> np.ndarray:
+    return np.array(values[: values.index(None) if None in values else None], np.float64)
 
 
 def _nothing(points: np.ndarray) -> np.ndarray:

@@ -18,16 +18,21 @@ from bers.algorithm import ReuseConfig
 from bers.data.checks import whole
 from bers.deprecated import old_words, warn_old
 from bers.errors import BersWarning, ObjectiveError
+from bers.learners.cma_es import CMAES
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
-from bers.optimise.ask_tell import Optimizer
+from bers.optimise.ask_tell import Optimizer, default_learner
 from bers.optimise.objective import Objective
-from bers.optimise.old_words import old_settings
+from bers.optimise.old_words import SCIPY_ONLY, old_settings
 from bers.parallel import Map
 
+_ITERATIONS = 1000
+_ENDLESS = 10**9
+_RESTARTS = 2  # of CMA-ES, where nobody said how many evaluations there are
 
-@old_words(old_settings(DE(), ReuseConfig(), disp=True))
+
+@old_words(old_settings(DE(), ReuseConfig(), disp=True, refused=SCIPY_ONLY))
 def minimize(
     fun: Callable[..., Any],
     bounds: Any,
@@ -38,7 +43,7 @@ def minimize(
     reuse: ReuseConfig | None = None,
     model: Model | ModelConfig | None = None,
     x0: ArrayLike | None = None,
-    maxiter: int = 1000,
+    maxiter: int | None = None,
     maxfun: float = np.inf,
     rng: int | np.integer | np.random.Generator | None = None,
     callback: Callable[[OptimizeResult], object] | None = None,
@@ -61,7 +66,8 @@ def minimize(
         Past runs on other functions of the same variables, each (X, y), `Demonstrations`, a file
         or an earlier result; a list, or a mapping by name. Values may be in any units.
     learner
-        The base optimiser: `bers.DE(...)`, the default, or an object with `ask` and `tell`.
+        The base optimiser: `bers.CMAES(...)`, the default, `bers.DE(...)`, or an object with `ask`
+        and `tell`.
     reuse
         How past runs are used: a `bers.ReuseConfig`.
     model
@@ -69,7 +75,8 @@ def minimize(
     x0
         A point to begin with.
     maxiter
-        Iterations of the learner, at most.
+        Iterations of the learner, at most; unless given, 1000, or for `CMAES` with `maxfun` as many
+        as these evaluations take.
     maxfun
         Evaluations, at most; kept to the last one.
     rng
@@ -106,7 +113,12 @@ def minimize(
     if isinstance(args, Mapping | list) and none:  # the third place was that of sources
         warn_old("minimize(fun, bounds, runs)", "minimize(fun, bounds, sources=runs)", stacklevel=4)
         args, sources = (), args
-    learner = at_once(DE() if learner is None else learner, vectorized, workers)
+    learner = at_once(default_learner() if learner is None else learner, vectorized, workers)
+    if isinstance(learner, CMAES) and learner.restarts is None:
+        learner = replace(learner, restarts=_RESTARTS if np.isinf(maxfun) else np.inf)
+    if maxiter is None:
+        endless = isinstance(learner, CMAES) and np.isfinite(maxfun)
+        maxiter = _ENDLESS if endless else _ITERATIONS
     whole(maxiter, "maxiter", 0)
     objective = Objective(fun, args, vectorized=vectorized, workers=workers, maxfun=maxfun)
     bar = False if progress == "lines" else progress
@@ -121,6 +133,7 @@ def minimize(
             )
     except ObjectiveError as error:
         optimizer.advance(objective.recall, last=True)  # what was evaluated is not lost
+        optimizer.know(objective.known)
         error.result = _result(optimizer, objective, message=str(error), success=False)
         raise
     more = {"ranking": optimizer.ranking()} if optimizer.runs else {}
@@ -130,6 +143,11 @@ def minimize(
 def at_once(learner: Any, vectorized: bool, workers: int | Map | None) -> Any:
     """The learner, asking for whole generations where these are evaluated at once."""
     one_by_one = not vectorized and (workers is None or workers == 1)
+    if isinstance(learner, CMAES):
+        side_by_side = workers if isinstance(workers, int) and workers > 1 else _ENDLESS
+        if one_by_one or learner.batch is not None:
+            return learner
+        return replace(learner, batch=side_by_side)
     # a class instead of an object is refused where the learner is taken
     updating = "deferred" if isinstance(learner, type) else getattr(learner, "updating", "deferred")
     if one_by_one and updating is None:

@@ -7,6 +7,7 @@ than points went in.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,26 @@ from jaxtyping import Float64
 from bers.errors import BersError, ConfigError, ObjectiveError
 from bers.parallel import Map, map_of
 from bers.text import printable
+
+
+@dataclass(frozen=True)
+class _Raised:
+    """What came back in place of a value."""
+
+    error: Exception
+
+
+@dataclass(frozen=True)
+class _Caught:
+    """A function whose exceptions come back as values, so that other workers' work is kept."""
+
+    fun: Callable[..., Any]
+
+    def __call__(self, x: np.ndarray) -> Any:
+        try:
+            return self.fun(x)
+        except Exception as error:
+            return _Raised(error)
 
 
 class Objective:
@@ -115,19 +136,30 @@ class Objective:
                     self.known[point.tobytes()] = values[-1]
                 return np.array(values)
             self.nfev += len(points)
-            values = list(self._map(self.fun, [point.copy() for point in points]))
+            values = list(self._map(_Caught(self.fun), [point.copy() for point in points]))
+            self._keep_what_came(points, values)
         except (BersError, KeyboardInterrupt):
             raise
         except Exception as error:
             raise ObjectiveError(
-                f"fun raised {type(error).__name__}: {printable(str(error), 200)}. The population "
-                "so far is in this error's `result`; pass it as init= to go on."
+                f"fun raised {type(error).__name__}: {printable(str(error), 200)}. Return nan "
+                "where an evaluation fails: it counts as the worst, and the search goes on. All "
+                "values so far are in this error's `result`; the learner's init= goes on from it."
             ) from error
         if len(values) != len(points):
             raise ConfigError(
                 f"workers must return one value per point; got {len(values)} for {len(points)}."
             )
         return values
+
+    def _keep_what_came(self, points: np.ndarray, values: list[Any]) -> None:
+        """If one of many evaluations raised, the values of the others are not lost."""
+        raised = [value for value in values if isinstance(value, _Raised)]
+        if raised:
+            for point, value in zip(points, values, strict=False):
+                if not isinstance(value, _Raised):
+                    self.known[point.tobytes()] = self._checked(value)
+            raise raised[0].error
 
     def _checked(self, value: Any) -> float:
         if isinstance(value, float):  # NumPy's too

@@ -16,6 +16,7 @@ from optimise_helpers import (
 
 from bers.algorithm import ReuseConfig
 from bers.errors import ConfigError, DataError
+from bers.learners.cma_es import CMAES
 from bers.learners.differential_evolution import DE
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.minimize import minimize
@@ -92,8 +93,7 @@ def test_asking_and_telling_is_minimising_with_a_model(updating, pick):
 def test_a_whole_generation_is_asked_for_at_once_or_one_point_at_a_time():
     deferred, immediate = (run(new(updating), 2) for updating in BOTH[::-1])
     assert [len(points) for points in deferred] == [8, 8, 8]
-    # the first points are no trials, so all can be asked for
-    assert [len(points) for points in immediate] == [8] + [1] * 16
+    assert [len(points) for points in immediate] == [1] * 24
 
 
 @pytest.mark.parametrize("updating", BOTH)
@@ -137,16 +137,44 @@ def test_a_point_that_two_agents_want_is_asked_for_once():
     assert new(init=init).ask().tolist() == [[0, 0], [1, 1]]
 
 
-def test_values_of_other_points_are_taken_as_known():
+def test_first_points_may_be_told_before_they_are_asked_for():
     first = new().ask()
-    optimizer = new()
+    optimizer, other = new(), new()
     optimizer.tell(first[:5], values(first[:5]))
-    optimizer.tell(np.ones((2, D)), [1.0, 2.0])
     np.testing.assert_array_equal(optimizer.ask(), first[5:])
-    run(optimizer, 3)
-    other = new()
-    run(other, 3)
+    for one in (optimizer, other):
+        run(one, 3)
     assert_same(optimizer.result(), other.result())
+
+
+@pytest.mark.parametrize("updating", BOTH)
+@pytest.mark.parametrize("sources", [(), PAST], ids=["plain", "sources"])
+@pytest.mark.parametrize("generations", [0, 2])
+def test_a_known_optimum_that_nobody_asked_for_is_used(updating, sources, generations):
+    optimizer = new(updating, sources)
+    run(optimizer, generations)
+    optimizer.tell(CENTRE, 0.0)
+    assert optimizer.best == 0
+    assert optimizer.result().x.tolist() == CENTRE.tolist()
+    run(optimizer, optimizer.nit + 4)
+    assert optimizer.result().fun == 0
+    assert (optimizer.state.x == CENTRE).all(axis=1).any()
+    if sources:
+        assert optimizer.trust.y.tolist().count(0.0) == 1
+        assert len(optimizer.trust.y) == optimizer.result().nfev
+
+
+def test_a_point_that_is_bad_or_told_again_changes_no_population():
+    optimizer, other = new(), new()
+    for one in (optimizer, other):
+        run(one, 2)
+    optimizer.tell(np.full(D, 2.0), 1e9)
+    known = optimizer.result().x_all[0]
+    optimizer.tell(known, sphere(known))
+    for one in (optimizer, other):
+        run(one, 4)
+    np.testing.assert_array_equal(optimizer.state.x, other.state.x)
+    assert optimizer.result().nfev == other.result().nfev + 1
 
 
 def test_known_points_are_not_asked_for_again():
@@ -208,17 +236,127 @@ def test_before_anything_is_told():
     assert repr(new().result())
 
 
-def test_a_result_is_of_whole_generations():
+@pytest.mark.parametrize("updating", BOTH)
+@pytest.mark.parametrize("sources", [(), PAST], ids=["plain", "sources"])
+def test_the_best_is_known_after_the_last_tell(updating, sources):
+    for seed in range(20):
+        learner = DE(population=8, updating=updating)
+        optimizer = Optimizer(BOUNDS, sources, rng=seed, learner=learner, reuse=BLIND)
+        told = []
+        for _ in range(24 if updating == "deferred" else 60):
+            points = optimizer.ask()
+            optimizer.tell(points, values(points))
+            told.extend(values(points))
+            result = optimizer.result()
+            assert optimizer.best == result.fun == min(told) == sphere(result.x)
+            assert set(result.fun_all) == set(told)  # a point that comes up again is not asked for
+
+
+def test_a_result_counts_all_that_was_told():
     optimizer = new()
-    run(optimizer, 2)
-    before = optimizer.result()
     points = optimizer.ask()
-    optimizer.tell(points[:4], -np.ones(4))
-    optimizer.ask()
-    assert_same(optimizer.result(), before)
-    optimizer.tell(points[4:], np.ones(len(points) - 4))
-    optimizer.ask()
-    assert optimizer.result().fun == -1
+    optimizer.tell(points[2:5], [3.0, -1.0, np.nan])
+    result = optimizer.result()
+    assert (result.fun, result.nfev, result.x.tolist()) == (-1, 3, points[3].tolist())
+    assert sorted(result.fun_all) == [-1, 3, np.inf]
+    optimizer.tell(np.delete(points, [2, 3, 4], axis=0), np.ones(5))
+    result = optimizer.result()
+    assert (result.fun, result.nfev, result.nit) == (-1, 8, 0)
+    np.testing.assert_array_equal(result.population, points)
+    more = optimizer.ask()
+    optimizer.tell(more[:4], -np.arange(2.0, 6.0))
+    assert (optimizer.best, optimizer.result().fun, optimizer.result().nfev) == (-5, -5, 12)
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 50])
+def test_so_many_are_asked_for(n):
+    some, all_at_once = new(sources=PAST), new(sources=PAST)
+    while some.nit < 3:
+        points = some.ask(n)
+        assert len(points) <= min(n, 8)
+        np.testing.assert_array_equal(points, some.ask(n))
+        some.tell(points[::-1], values(points[::-1]))
+    run(all_at_once, 3)
+    np.testing.assert_array_equal(some.state.x, all_at_once.state.x)
+    assert len(new("immediate").ask(5)) == 5
+    with pytest.raises(ConfigError, match=r"ask\(n\) must be a whole number"):
+        some.ask(0)
+
+
+@pytest.mark.parametrize("updating", BOTH)
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda points: points.astype(np.float32),
+        lambda points: points.astype(np.float32).astype(np.float64),
+        lambda points: points.round(4),
+        lambda points: [[float(f"{x:.5g}") for x in point] for point in points],
+        lambda points: np.round(points, 6)[::-1],
+    ],
+    ids=["single", "single as double", "decimals", "digits", "other order"],
+)
+def test_a_point_is_recognised_in_the_precision_it_is_told_in(updating, written):
+    rounded, exact = new(updating, PAST), new(updating, PAST)
+    while rounded.nit < 4:
+        points = rounded.ask()
+        y = values(points)
+        told = written(points)
+        back = len(points) > 1 and np.allclose(told[0], points[-1], atol=1e-4)
+        rounded.tell(told, y[::-1] if back else y)
+        assert rounded.result().nfev == len(rounded.known_points())
+    run(exact, 4)
+    np.testing.assert_array_equal(rounded.state.x, exact.state.x)
+
+
+def test_a_point_of_ones_own_is_not_taken_for_another():
+    init = np.linspace(-1, 1, 16).reshape(8, D) + 1e-3
+    optimizer = new(init=init)
+    optimizer.tell(init[3].round(2), 0.25)  # 2 decimals in a box of 4: half a per cent at most
+    assert len(optimizer.ask()) == 7
+    optimizer = new(init=init)
+    for far in (init[3] + 0.01, init[3].round(1), [0.0, 0.0]):
+        optimizer.tell(far, 0.25)
+    assert len(optimizer.ask()) == 8
+    assert optimizer.result().nfev == 3
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        ([-np.inf, 1.0], "value 0 is -inf, below which nothing"),
+        ([1.0, None], "y must hold numbers; got None.*Tell nan"),
+        (["1.0", "2.0"], "y must hold numbers; got .*1.0"),
+        ([1.0, "x"], "y must hold numbers"),
+        (np.ma.array([1.0, 2.0], mask=[False, True]), "y has masked entries"),
+        ([True, False], "y must hold numbers"),
+        ([1j, 2.0], "y must hold numbers"),
+        ([[1.0], [1.0, 2.0]], "y must hold numbers"),
+    ],
+)
+def test_what_is_no_value_is_refused_and_nothing_is_taken(y, said):
+    optimizer = new()
+    points = optimizer.ask()
+    with pytest.raises(DataError, match=said):
+        optimizer.tell(points[:2], y)
+    assert optimizer.known_points() == {}
+    assert optimizer.best == np.inf
+    np.testing.assert_array_equal(optimizer.ask(), points)
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        ([[np.nan, 0.0]], "point 0 is .nan, 0.0.. Give finite numbers"),
+        ([[None, 0.0]], "x must hold numbers; got None"),
+        (np.ma.array([[0.0, 1.0]], mask=[[True, False]]), "x has masked entries"),
+        ([[0.0, 2.5]], "lies outside the bounds, and was not asked for"),
+    ],
+)
+def test_what_is_no_point_is_refused(x, said):
+    optimizer = new()
+    with pytest.raises(DataError, match=said):
+        optimizer.tell(x, [1.0])
+    assert optimizer.known_points() == {}
 
 
 def test_results_do_not_share_the_run():
@@ -264,7 +402,8 @@ def test_asking_ends_when_every_trial_is_known(bounds, monkeypatch):
 
 
 def test_unless_told_otherwise_a_generation_is_deferred():
-    optimizer = Optimizer(BOUNDS, rng=0)
+    assert Optimizer(BOUNDS, rng=0).learner == CMAES()
+    optimizer = Optimizer(BOUNDS, rng=0, learner=DE())
     assert optimizer.learner == DE(updating="deferred")
     assert optimizer.ask().shape == (32, D)
     assert optimizer.trust is None
@@ -347,7 +486,7 @@ def test_points_predicted_to_be_best_need_a_model_whatever_the_rule():
 
 
 def test_whole_generations_are_asked_for_whatever_else_is_set():
-    for learner, size in ((None, 32), (DE(population=10), 10), (DE(10, updating="immediate"), 1)):
+    for learner, size in ((DE(), 32), (DE(population=10), 10), (DE(10, updating="immediate"), 1)):
         optimizer = Optimizer([(-1, 1)] * 2, learner=learner, rng=0)
         points = optimizer.ask()
         optimizer.tell(points, np.sum(points**2, axis=1))

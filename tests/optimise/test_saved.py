@@ -349,3 +349,16 @@ def test_a_failed_save_leaves_the_old_file(good, tmp_path, monkeypatch):
         new().save(path)
     assert path.read_bytes() == good.read_bytes()
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("updating", BOTH)
+@pytest.mark.parametrize("generations", [0, 2])
+def test_points_that_nobody_asked_for_are_kept(tmp_path, updating, generations):
+    optimizer = new(updating=updating)
+    run(optimizer, generations)
+    optimizer.tell([CENTRE, -CENTRE], values([CENTRE, -CENTRE]))
+    in_the_midst(optimizer)
+    optimizer.save(tmp_path / "a.bers")
+    loaded = Optimizer.load(tmp_path / "a.bers")
+    assert (loaded.best, loaded.result().nfev) == (0, optimizer.result().nfev)
+    goes_on_the_same(optimizer, tmp_path / "b.bers")

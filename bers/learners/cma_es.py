@@ -1,0 +1,622 @@
+"""CMA-ES that asks a model before it asks the function. [Algorithm cma]
+
+Enters: a function, bounds, a generator, and a guide to points found elsewhere. Leaves: every point
+that was evaluated on the way. The evolution strategy is that of the package `cmaes`, on the unit
+cube. A quadratic model of the rows near the search orders the points of a generation; the best of
+them are evaluated, a few at a time, until the model is found to order them well, and it answers for
+the rest (Hansen, "A global surrogate assisted CMA-ES", 2019). Past runs are tried before they are
+believed: the best point of each is evaluated, and the search starts from the best of all.
+"""
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float64, Int
+from numpy.typing import ArrayLike
+
+from bers.data.checks import whole
+from bers.errors import ConfigError
+from bers.learners.base import Evaluate, Experience
+from bers.learners.differential_evolution import start_point
+from bers.learners.quadratic import GRID, Quadratic, Trade, agreement
+from bers.reuse.points import PointGuide
+
+_WIDTH_NEAR_SOURCES = 0.1  # of the box: a source's optimum is not the target's, but not far
+_AGREED = 0.85  # Kendall's correlation from which the model answers for the rest of a generation
+_AT_LEAST = 15  # rows that agreement is measured on
+_NEAR = 4.0  # times √D: rows farther from the centre do not teach the model
+_STEP = 1.5  # times √D: how far the model's own minimum may be
+_ROWS = 300  # that the model is made of, at most
+_KEPT = 2000  # rows to choose these from
+_RECHOSEN = 1.1  # growth of the rows after which the model's trade is chosen anew
+_MANY = 8  # sources that are tried at once; of more, the next only if these paid
+
+
+@dataclass(frozen=True)
+class CMAES:
+    """CMA-ES with a quadratic model, restarted with twice the population when it has converged.
+
+    Parameters
+    ----------
+    population
+        Points of a generation; None: 4 + 3 log D, as is usual.
+    sigma
+        First step, as a share of each variable's range.
+    surrogate
+        Whether a quadratic model answers for a part of each generation. False: plain CMA-ES.
+    batch
+        Points that are evaluated side by side, at least; None: 1, and whole generations where
+        `minimize` has workers or a vectorised function.
+    restarts
+        How often to start again, with twice the population, after convergence. None: as often as
+        `maxfun` allows, twice in `minimize` without `maxfun`, and for ever in `Optimizer`.
+    init
+        An earlier result, whose values are known and not evaluated again; the search goes on from
+        the best of them.
+    tol, atol
+        A run has converged when the values of its last generations differ by at most
+        atol + tol times the spread of its first generation: the same for any offset and scale.
+
+    Examples
+    --------
+    >>> from bers import minimize
+    >>> def valley(x): return 100 * (x[1] - x[0] ** 2) ** 2 + (1 - x[0]) ** 2
+    >>> found = minimize(valley, [(-2, 2)] * 2, rng=0, learner=CMAES(), maxfun=300)
+    >>> bool(found.fun < 1e-6), found.nfev
+    (True, 300)
+    """
+
+    population: int | None = None
+    sigma: float = 0.3
+    surrogate: bool = True
+    batch: int | None = None
+    restarts: float | None = None
+    init: Any = None
+    tol: float = 1e-12
+    atol: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, least in (("population", 4), ("batch", 1)):
+            if getattr(self, name) is not None:
+                whole(getattr(self, name), f"CMAES({name}=...)", least)
+        if not 0 < self.sigma <= 1:
+            raise ConfigError(
+                f"CMAES(sigma=...) is a share of the range, in (0, 1]; got {self.sigma}."
+            )
+        if self.restarts is not None and not self.restarts >= 0:
+            raise ConfigError(f"CMAES(restarts=...) must be 0 or more; got {self.restarts}.")
+        for name in ("tol", "atol"):
+            if not getattr(self, name) >= 0:
+                raise ConfigError(
+                    f"CMAES({name}=...) must be 0 or more; got {getattr(self, name)}."
+                )
+
+    def first(
+        self,
+        rng: np.random.Generator,
+        low: Float64[np.ndarray, " D"],
+        high: Float64[np.ndarray, " D"],
+        x0: ArrayLike | None = None,
+    ) -> tuple[Float64[np.ndarray, "k D"], Float64[np.ndarray, " k"] | None]:
+        """x0, and the points of an earlier result with their values.
+
+        Parameters
+        ----------
+        rng
+            Not used.
+        low, high
+            Ends of the box.
+        x0
+            Where the search starts, moved into the box.
+
+        Returns
+        -------
+        tuple
+            Rows of points, perhaps none; their values or None, not a number where x0 stands.
+
+        Examples
+        --------
+        >>> CMAES().first(np.random.default_rng(0), np.zeros(2), np.ones(2), [0.5, 3.0])[0].tolist()
+        [[0.5, 1.0]]
+        """
+        D = len(low)
+        x, f = np.zeros((0, D)), np.zeros(0)
+        if self.init is not None:
+            x, f = _known(self.init, low, high)
+        if x0 is not None:
+            x = np.concatenate([np.clip(start_point(x0, D), low, high)[None], x])
+            f = np.concatenate([[np.nan], f])
+        return x, (f if self.init is not None else None)
+
+    def on(
+        self,
+        evaluate: Evaluate,
+        low: Float64[np.ndarray, " D"],
+        high: Float64[np.ndarray, " D"],
+    ) -> "EvolutionStrategy":
+        """The search over a box.
+
+        Parameters
+        ----------
+        evaluate
+            From rows of points to their values; fewer values than rows: no more are known.
+        low, high
+            Ends of the box.
+
+        Returns
+        -------
+        EvolutionStrategy
+            These settings at work there.
+        """
+        return EvolutionStrategy(evaluate, low, high, self)
+
+    def parts(self, state: "Evolution | None") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Settings and state as arrays and plain values, for a file; `init` is not kept.
+
+        Parameters
+        ----------
+        state
+            The search so far; None before there is one.
+
+        Returns
+        -------
+        tuple
+            Arrays by name, and plain values by name.
+        """
+        about: dict[str, Any] = {"kind": "CMAES"}
+        about |= {f.name: getattr(self, f.name) for f in fields(self)} | {"init": None}
+        if state is None:
+            return {}, about
+        arrays, plain = _apart(state)
+        return arrays, about | {"state": plain}
+
+    @classmethod
+    def of_parts(
+        cls, arrays: dict[str, np.ndarray], about: dict[str, Any]
+    ) -> tuple["CMAES", "Evolution | None"]:
+        """What `parts` took apart.
+
+        Parameters
+        ----------
+        arrays
+            Arrays by name.
+        about
+            Plain values by name.
+
+        Returns
+        -------
+        tuple
+            The settings; the state, or None.
+        """
+        about = dict(about)
+        plain = about.pop("state", None)
+        about.pop("kind", None)
+        return cls(**about), None if plain is None else _together(arrays, plain)
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A generation under way, in the unit cube of the variables that are free."""
+
+    points: Float64[np.ndarray, "size D"]
+    values: Float64[np.ndarray, " size"]
+    """Not a number where nothing was evaluated yet."""
+    order: Int[np.ndarray, " size"]
+    """In which the points are evaluated."""
+    done: int = 0
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """A search so far."""
+
+    x: Float64[np.ndarray, "k D"]
+    """The last points evaluated, in the user's units."""
+    f: Float64[np.ndarray, " k"]
+    rows: Float64[np.ndarray, "n free"]
+    """All points that the model may be made of, in the unit cube."""
+    values: Float64[np.ndarray, " n"]
+    inside: dict[str, Any] | None = None
+    """The state of the package's CMA; None before a run has started."""
+    start: Float64[np.ndarray, " free"] | None = None
+    """Where the next run starts; None: the middle at first, then anywhere."""
+    sigma: float = 0.0
+    """How wide the next run starts; 0: as set."""
+    under_way: Generation | None = None
+    size: int = 0
+    """Of the next run's population."""
+    batch: int = 1
+    """Points that were evaluated before the model was believed, last time."""
+    runs: int = 0
+    """Runs that have started."""
+    best: tuple[float, ...] = ()
+    """Least values of this run's last generations."""
+    spread: float = 0.0
+    """Of the values of this run's first generation."""
+    trade: Trade | None = None
+    chosen_at: int = 0
+    """Number of rows that the model's trade was chosen for."""
+    tried: int = 0
+    """Sources whose best points were tried; -1: no more will be."""
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class Begun:
+    """An iteration whose random choices are made: some points to evaluate."""
+
+    state: Evolution
+    points: Float64[np.ndarray, "k free"]
+    sources: Int[np.ndarray, " k"] | None = None
+    """If these are points of sources: whose; -1 is the search's own start."""
+
+    @property
+    def size(self) -> int:
+        """Values that it needs."""
+        return len(self.points)
+
+
+@dataclass(frozen=True)
+class EvolutionStrategy:
+    """The learner: what stays the same over iterations."""
+
+    evaluate: Evaluate
+    low: Float64[np.ndarray, " D"]
+    high: Float64[np.ndarray, " D"]
+    config: CMAES = field(default_factory=CMAES)
+
+    @property
+    def free(self) -> Bool[np.ndarray, " D"]:
+        """Variables that are not fixed by equal bounds."""
+        return self.high > self.low
+
+    def opened(self, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " known"]) -> Evolution:
+        """The state after known points; the search starts from the best of them."""
+        x = x[: len(f)]
+        rows, D = self._unit(x), int(self.free.sum())
+        start = rows[int(np.argmin(f))] if np.isfinite(f).any() else None
+        size = self.config.population or 4 + int(3 * math.log(max(D, 1)))
+        near = _WIDTH_NEAR_SOURCES if len(f) > 1 else 0.0
+        return Evolution(x, f, rows, f, start=start, sigma=near, size=size)
+
+    def adopted(
+        self, state: Evolution, x: Float64[np.ndarray, "k D"], f: Float64[np.ndarray, " k"]
+    ) -> Evolution:
+        """Points that somebody else evaluated; a new run starts from one that is far and better."""
+        top, best = int(np.argmin(f)), state.values.min(initial=np.inf)
+        rows = self._unit(x)
+        grown = replace(
+            state,
+            rows=np.concatenate([state.rows, rows]),
+            values=np.concatenate([state.values, f]),
+        )
+        if not f[top] < best:
+            return grown
+        if state.inside is not None:
+            z = _Metric.of(_restored(state.inside)).round(rows[top : top + 1])
+            if np.linalg.norm(z) <= _NEAR * math.sqrt(rows.shape[1]):
+                return grown
+        return replace(
+            grown, inside=None, under_way=None, start=rows[top], sigma=_WIDTH_NEAR_SOURCES
+        )
+
+    def begin(self, rng: np.random.Generator, state: Evolution, guide: PointGuide | None) -> Begun:
+        """All choices of an iteration: sources to try, or some points of a generation."""
+        if not self.free.any():
+            return Begun(replace(state, over=True), np.zeros((1, 0)))
+        if state.inside is None and guide is not None and guide.p_m > 0 and state.tried >= 0:
+            begun = self._sources(state, guide)
+            if begun is not None:
+                return begun
+        if state.inside is None:
+            state = self._started(rng, state)
+        if state.under_way is None:
+            state = self._sampled(rng, state)
+        now = state.under_way
+        assert now is not None
+        count = len(now.order)
+        if self._modelled(state):
+            step = state.batch if now.done == 0 else math.ceil(now.done / 2)
+            count = min(count, now.done + max(step, self.config.batch or 1))
+        return Begun(state, now.points[now.order[now.done : count]])
+
+    def advance(self, begun: Begun) -> tuple[Evolution, Experience]:
+        """The iteration, as far as there are values."""
+        state, x = begun.state, self._own(begun.points)
+        y = self.evaluate(x)
+        n = len(y)
+        better = y < state.values.min(initial=np.inf)
+        seen = Experience(x[:n], y, None, better)
+        if begun.sources is not None:
+            sources = begun.sources[:n]
+            seen = Experience(x[:n], y, sources, better, np.where(sources >= 0, 0, -1))
+        if n < begun.size:
+            return state, seen
+        state = replace(
+            state,
+            x=x,
+            f=y,
+            rows=np.concatenate([state.rows, begun.points])[-_KEPT:],
+            values=np.concatenate([state.values, y])[-_KEPT:],
+        )
+        if begun.sources is not None:
+            return self._tried(state, begun, better), seen
+        return (state if state.under_way is None else self._evaluated(state, y)), seen
+
+    def iterate(
+        self, rng: np.random.Generator, state: Evolution, guide: PointGuide | None = None
+    ) -> tuple[Evolution, Experience]:
+        """One iteration.
+
+        >>> search = CMAES().on(lambda x: np.sum(x**2, -1), -np.ones(2), np.ones(2))
+        >>> rng, state = np.random.default_rng(0), search.opened(np.zeros((0, 2)), np.zeros(0))
+        >>> for _ in range(40):
+        ...     state, seen = search.iterate(rng, state)
+        >>> bool(state.values.min() < 1e-10), len(state.values) < 150
+        (True, True)
+        """
+        return self.advance(self.begin(rng, state, guide))
+
+    def converged(self, state: Evolution) -> bool:
+        """Whether the last run that was allowed has converged."""
+        allowed = math.inf if self.config.restarts is None else self.config.restarts
+        return state.over or (state.inside is None and state.runs > allowed)
+
+    # past runs
+
+    def _sources(self, state: Evolution, guide: PointGuide) -> Begun | None:
+        """The best points of sources, those with the largest weights first. [Eq. try_first]"""
+        known = [own for own in guide.points if len(own)]
+        order = np.argsort(-guide.a, kind="stable")
+        ways = [int(i) for i in order if len(guide.points[i]) and not self._is_known(guide, i)]
+        if not known or not ways:
+            return None
+        chosen = ways[:_MANY]
+        points = self._unit(np.array([guide.points[i][0] for i in chosen]))
+        sources = np.array(chosen)
+        if state.tried == 0 and not len(state.values):  # the own start, to compare with
+            points = np.concatenate([points, np.full((1, points.shape[1]), 0.5)])
+            sources = np.append(sources, -1)
+        return Begun(state, points, sources)
+
+    def _is_known(self, guide: PointGuide, i: int) -> bool:
+        return guide.values is not None and not np.isnan(guide.values[i][0])
+
+    def _tried(self, state: Evolution, begun: Begun, better: np.ndarray) -> Evolution:
+        """Start from the best; with many sources, try more of them only if these paid."""
+        assert begun.sources is not None
+        own = begun.sources < 0
+        top = int(np.argmin(state.f))
+        paid = bool(better.any()) and not own[top] and int(np.sum(~own)) == _MANY
+        state = replace(state, tried=state.tried + len(own) if paid else -1)
+        if not better[top]:
+            return state
+        sigma = 0.0 if own[top] else _WIDTH_NEAR_SOURCES
+        return replace(state, start=begun.points[top], sigma=sigma)
+
+    # generations
+
+    def _started(self, rng: np.random.Generator, state: Evolution) -> Evolution:
+        from cmaes import CMA
+
+        D, first = state.rows.shape[1], state.runs == 0 or state.start is not None
+        mean = rng.random(D) if not first else np.full(D, 0.5)
+        mean = mean if state.start is None else state.start
+        box = np.column_stack([np.zeros(D), np.ones(D)])
+        sigma = state.sigma or self.config.sigma
+        search = CMA(mean.copy(), sigma, box, seed=0, population_size=state.size)
+        return replace(
+            state,
+            inside=search.__getstate__(),
+            start=None,
+            sigma=0.0,
+            runs=state.runs + 1,
+            batch=1,
+            best=(),
+            spread=0.0,
+        )
+
+    def _sampled(self, rng: np.random.Generator, state: Evolution) -> Evolution:
+        """A generation, in the order of what the model expects; its own minimum is one of them."""
+        assert state.inside is not None
+        search = _restored(state.inside)
+        search.reseed_rng(int(rng.integers(2**32)))
+        points = np.array([search.ask() for _ in range(state.size)])
+        order = np.arange(state.size)
+        metric = _Metric.of(search)
+        if self._modelled(state):
+            state, model = self._model(state, metric)
+            if model is not None:
+                D = points.shape[1]
+                points[-1] = np.clip(metric.back(model.minimum(_STEP * math.sqrt(D))), 0, 1)
+                order = np.argsort(model(metric.round(points)), kind="stable")
+                order = np.concatenate([[state.size - 1], order[order != state.size - 1]])
+        unknown = np.full(state.size, np.nan)
+        return replace(state, under_way=Generation(points, unknown, order))
+
+    def _modelled(self, state: Evolution) -> bool:
+        return self.config.surrogate and np.isfinite(state.values).sum() >= state.rows.shape[1] + 2
+
+    def _model(self, state: Evolution, metric: "_Metric") -> tuple[Evolution, Quadratic | None]:
+        """Of the rows near the search; how it trades is chosen anew when these have grown."""
+        D = state.rows.shape[1]
+        fine = np.isfinite(state.values)
+        z, y = metric.round(state.rows[fine]), state.values[fine]
+        away = np.linalg.norm(z, axis=1)
+        near = np.argsort(away, kind="stable")[: min(_ROWS, 3 * D + D * (D + 3) // 2)]
+        reach = max(_NEAR * math.sqrt(D), np.sort(away)[min(len(away), 2 * D + 2) - 1])
+        near = near[away[near] <= reach]
+        if len(near) > 3 * D:  # the worst tell little of where the best are
+            near = near[y[near] <= np.quantile(y[near], 0.9)]
+        if len(near) < D + 2:
+            return state, None
+        kept = state.trade is not None and len(state.values) < _RECHOSEN * state.chosen_at
+        grid = (state.trade,) if kept else GRID
+        try:
+            model = Quadratic.of(z[near], y[near], grid)  # pyright: ignore[reportArgumentType]
+        except ValueError:  # nothing on the grid could be solved
+            return state, None
+        if not kept:
+            state = replace(state, trade=model.trade, chosen_at=len(state.values))
+        return state, model
+
+    def _evaluated(self, state: Evolution, y: np.ndarray) -> Evolution:
+        """After some points of a generation: it ends if the model can answer for the others."""
+        now, size = state.under_way, state.size
+        assert now is not None
+        assert state.inside is not None
+        values, done = now.values.copy(), now.done + len(y)
+        values[now.order[now.done : done]] = y
+        now = replace(now, values=values, done=done)
+        state = replace(state, under_way=now)
+        if done == size:
+            batch = state.batch if len(y) == size else _next_batch(state.batch, done)
+            return self._ended(replace(state, batch=batch), now.values)
+        search = _restored(state.inside)
+        metric = _Metric.of(search)
+        state, model = self._model(state, metric)
+        if model is None:
+            return state
+        recent = slice(-max(done, min(_AT_LEAST, len(state.values))), None)
+        fine = np.isfinite(state.values[recent])
+        told = state.values[recent][fine]
+        if agreement(model(metric.round(state.rows[recent][fine])), told) < _AGREED:
+            return state
+        expected, missing = model(metric.round(now.points)), np.isnan(values)
+        # what is only expected is never better than what was seen
+        lift = max(0.0, np.nanmin(values) - expected[missing].min())
+        filled = np.where(missing, expected + lift, values)
+        return self._ended(replace(state, batch=_next_batch(state.batch, done)), filled)
+
+    def _ended(self, state: Evolution, values: np.ndarray) -> Evolution:
+        """The strategy learns from a generation, by ranks; a run that has converged ends."""
+        now, inside = state.under_way, state.inside
+        assert now is not None
+        assert inside is not None
+        search = _restored(inside)
+        ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(float)
+        search.tell(list(zip(now.points, ranks.tolist(), strict=True)))
+        seen = now.values[np.isfinite(now.values)]
+        spread = state.spread or (float(np.ptp(seen)) if len(seen) else 0.0)
+        enough = 10 + math.ceil(30 * now.points.shape[1] / state.size)
+        best = (*state.best, float(seen.min(initial=np.inf)))[-enough:]
+        state = replace(
+            state, inside=search.__getstate__(), under_way=None, best=best, spread=spread
+        )
+        if not self._at_rest(state, seen, enough) and not search.should_stop():
+            return state
+        return replace(state, inside=None, size=2 * state.size, trade=None, chosen_at=0)
+
+    def _at_rest(self, state: Evolution, seen: np.ndarray, enough: int) -> bool:
+        """Whether values differ by nothing that counts; what numbers can show is the least."""
+        if len(state.best) < enough or not len(seen) or not np.isfinite(state.best).all():
+            return False
+        least, most = min(state.best), max(*state.best, float(seen.max()))
+        resolution = 4 * np.spacing(max(abs(least), abs(most)))
+        return most - least <= max(self.config.atol + self.config.tol * state.spread, resolution)
+
+    # units
+
+    def _unit(self, x: np.ndarray) -> np.ndarray:
+        free = self.free
+        return np.clip((x[:, free] - self.low[free]) / (self.high - self.low)[free], 0, 1)
+
+    def _own(self, u: np.ndarray) -> np.ndarray:
+        x = np.tile(self.low, (len(u), 1))
+        free = self.free
+        x[:, free] = self.low[free] + u * (self.high - self.low)[free]
+        return np.clip(x, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """Coordinates in which the search is round."""
+
+    mean: np.ndarray
+    to: np.ndarray
+    fro: np.ndarray
+
+    @classmethod
+    def of(cls, search: Any) -> "_Metric":
+        inside = search.__getstate__()
+        B, d = search._eigen_decomposition()
+        d = np.maximum(d, 1e-150)
+        return cls(inside["_mean"], B / (d * inside["_sigma"]), (B * d).T * inside["_sigma"])
+
+    def round(self, x: np.ndarray) -> np.ndarray:
+        return (x - self.mean) @ self.to
+
+    def back(self, z: np.ndarray) -> np.ndarray:
+        return self.mean + z @ self.fro
+
+
+def _next_batch(batch: int, done: int) -> int:
+    """How many points the next generation begins with, if this one took `done`."""
+    return max(1, done - 1) if done > batch else max(1, batch // 2)
+
+
+def _restored(inside: dict[str, Any]) -> Any:
+    """The package's object, by its protocol for pickling; what it shares is copied."""
+    from cmaes import CMA
+
+    search = CMA.__new__(CMA)
+    copied = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inside.items()}
+    search.__setstate__(copied)
+    return search
+
+
+def _known(init: Any, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    for x, f in (("x_all", "fun_all"), ("population", "population_energies")):
+        if hasattr(init, x) and hasattr(init, f):
+            points = np.array(getattr(init, x), np.float64).reshape(-1, len(low))
+            values = np.array(getattr(init, f), np.float64)
+            fine = np.isfinite(values)
+            if np.any((points[fine] < low) | (points[fine] > high)):
+                raise ConfigError("the earlier result given as init= lies outside the bounds.")
+            return points[fine], values[fine]
+    raise ConfigError("CMAES(init=...) must be an earlier result of minimize, or None.")
+
+
+def _apart(state: Evolution) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    arrays: dict[str, np.ndarray] = {}
+    plain: dict[str, Any] = {}
+
+    def put(name: str, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            arrays[f"state.{name}"] = value
+        else:
+            plain[name] = value
+
+    for one in fields(state):
+        value = getattr(state, one.name)
+        if one.name == "inside" and value is not None:
+            plain["inside"] = True
+            for key, part in value.items():
+                put(f"inside.{key}", part if not isinstance(part, np.generic) else part.item())
+        elif isinstance(value, Generation):
+            for part in fields(value):
+                put(f"under_way.{part.name}", getattr(value, part.name))
+        elif isinstance(value, Trade):
+            put("trade", [value.curvature, value.noise])
+        elif isinstance(value, tuple):
+            put(one.name, np.array(value))
+        else:
+            put(one.name, value)
+    return arrays, plain
+
+
+def _together(arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> Evolution:
+    every = {name[6:]: value for name, value in arrays.items() if name.startswith("state.")}
+    every |= plain
+
+    def under(prefix: str) -> dict[str, Any]:
+        return {k[len(prefix) :]: every.pop(k) for k in list(every) if k.startswith(prefix)}
+
+    inside, generation = under("inside."), under("under_way.")
+    every["inside"] = inside if every.get("inside") else None
+    every["under_way"] = Generation(**generation) if generation else None
+    every["trade"] = None if every["trade"] is None else Trade(*every["trade"])
+    every["best"] = tuple(every["best"].tolist())
+    return Evolution(**every)

@@ -1,0 +1,15 @@
+"""Minimising BBOB's functions with past runs: who is ahead, and what misleading runs cost."""
+
+from bers_studies.study import Study
+
+STUDY = Study(
+    __name__,
+    about="BBOB's functions with past runs",
+    trials=5,
+    parts=48,
+    quick_trials=1,
+    order=45,
+    needs=("ioh", "optuna"),
+    head=("bbob-displaced-10-300", "bbob-misleading"),
+    page="docs/minimize.md",
+)

@@ -1,0 +1,345 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import bers
+from bers.algorithm import ReuseConfig
+from bers.errors import ConfigError, ObjectiveError
+from bers.learners.cma_es import CMAES
+from bers.learners.quadratic import GRID, Quadratic, agreement
+from bers.optimise.ask_tell import Optimizer
+from bers.optimise.minimize import minimize
+
+D = 4
+BOUNDS = [(-3.0, 5.0)] * D
+CENTRE = np.array([0.4, -1.2, 2.0, 1.1])
+BLIND = ReuseConfig(rule="equal")
+
+
+def bent(x):
+    """An ellipsoid, turned: the widths differ by a factor of 100."""
+    z = (x - CENTRE) @ TURN
+    return float(np.sum(np.geomspace(1, 1e4, D) * z**2))
+
+
+TURN = np.linalg.qr(np.random.default_rng(3).normal(size=(D, D)))[0]
+
+
+def past(by=0.0, seed=0, rows=200):
+    x = np.random.default_rng(seed).uniform(-3, 5, (rows, D))
+    at = CENTRE + by
+    return np.vstack([x, at]), np.array([float(np.sum((p - at) ** 2)) for p in [*x, at]])
+
+
+def values(points):
+    return np.array([bent(point) for point in points])
+
+
+# the model
+
+
+def test_the_model_finds_the_minimum_of_any_quadratic():
+    rng = np.random.default_rng(0)
+    for seed in range(5):
+        turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(3, 3)))[0]
+        H, at = turn @ np.diag([1.0, 3.0, 9.0]) @ turn.T, rng.normal(size=3)
+        z = rng.normal(size=(60, 3))
+        y = np.einsum("ni,ij,nj->n", z - at, H, z - at)
+        model = Quadratic.of(z, 1e6 + 1e-3 * y)
+        np.testing.assert_allclose(model.minimum(10.0), at, atol=1e-2)
+        new = rng.normal(size=(20, 3))
+        exact = np.einsum("ni,ij,nj->n", new - at, H, new - at)
+        assert agreement(model(new), exact) > 0.98
+        near = model.minimum(0.5)
+        assert np.linalg.norm(near) == pytest.approx(min(0.5, np.linalg.norm(at)), rel=1e-6)
+
+
+def test_few_rows_tell_a_slope():
+    z = np.random.default_rng(1).normal(size=(6, 4))
+    model = Quadratic.of(z, z[:, 0])
+    step = model.minimum(1.0)
+    assert step[0] < -0.5
+
+
+def test_the_same_for_any_offset_and_scale():
+    rng = np.random.default_rng(2)
+    z, new = rng.normal(size=(30, 3)), rng.normal(size=(5, 3))
+    y = np.sum(z**2, axis=1) + rng.normal(size=30)
+    one, other = Quadratic.of(z, y), Quadratic.of(z, 8 * y + 32)
+    assert one.trade == other.trade in GRID
+    np.testing.assert_allclose(other(new), 8 * one(new) + 32, rtol=1e-8)
+
+
+# the search
+
+
+def test_it_is_many_times_faster_than_without_a_model_and_than_differential_evolution():
+    def evaluations(learner):
+        found = [
+            minimize(bent, BOUNDS, learner=learner, rng=seed, maxfun=3000) for seed in range(3)
+        ]
+        below = [np.flatnonzero(result.fun_all < 1e-3) for result in found]
+        return np.median([at[0] if len(at) else 3000 for at in below])
+
+    with_model, plain = evaluations(CMAES()), evaluations(CMAES(surrogate=False))
+    assert with_model < 150
+    assert plain > 2.5 * with_model
+    assert evaluations(bers.DE(tol=-1)) > plain
+
+
+@pytest.mark.parametrize(("offset", "scale"), [(0.0, 1.0), (-247.0, 1.0), (512.0, 2.0**-20)])
+def test_an_offset_or_a_scale_stops_nothing(offset, scale):
+    result = minimize(
+        lambda x: offset + scale * float(np.sum((x - CENTRE) ** 2)),
+        BOUNDS,
+        rng=1,
+        learner=CMAES(restarts=0),
+    )
+    assert result.success
+    assert np.max(np.abs(result.x - CENTRE)) < 1e-4
+    assert 60 < result.nfev < 1500
+
+
+def test_a_positive_scale_changes_no_point():
+    one, other = (
+        minimize(lambda x, b=b: b * bent(x), BOUNDS, rng=0, maxfun=120).x_all
+        for b in (1.0, 2.0**30)
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_that_has_converged_starts_again_with_twice_the_population():
+    optimizer = Optimizer(BOUNDS, rng=0, learner=CMAES(surrogate=False))
+    sizes = set()
+    for _ in range(400):
+        optimizer.advance(lambda x: np.sum((x - CENTRE) ** 2, axis=1))
+        if optimizer.state.inside is not None:
+            sizes.add(optimizer.state.inside["_popsize"])
+    assert {8, 16} <= sizes
+    assert optimizer.state.runs == len(sizes)
+    assert not optimizer.converged
+
+
+def test_restarts_find_what_one_run_does_not():
+    def egg(x):
+        return float(np.sum(x**2 + 20 * (1 - np.cos(np.pi * x))))
+
+    bounds = [(-10.0, 9.0)] * 3
+    once = [minimize(egg, bounds, rng=s, learner=CMAES(restarts=0)).fun for s in range(6)]
+    often = [minimize(egg, bounds, rng=s, maxfun=6000).fun for s in range(6)]
+    assert np.mean(np.array(often) < 1e-6) > np.mean(np.array(once) < 1e-6)
+
+
+def test_bounds_are_kept_and_fixed_variables_stay():
+    bounds = [(0.0, 1.0), (2.0, 2.0), (-1.0, 0.0)]
+    result = minimize(lambda x: float(x[0] + x[1] - x[2]), bounds, rng=0, maxfun=200)
+    assert np.all(result.x_all[:, 1] == 2)
+    assert result.x_all.min(axis=0).tolist()[0] >= 0
+    assert result.x_all.max(axis=0).tolist()[2] <= 0
+    assert result.fun == pytest.approx(2, abs=1e-6)
+    fixed = minimize(lambda x: 7.0, [(1.0, 1.0)], rng=0)
+    assert (fixed.fun, fixed.nfev, fixed.x.tolist()) == (7, 1, [1])
+    one = minimize(lambda x: float((x[0] - 0.3) ** 2), [(-1.0, 1.0)], rng=0, maxfun=60)
+    assert one.fun < 1e-8
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_failures_are_the_worst(bad):
+    result = minimize(
+        lambda x: bad if x[0] > 1 else bent(x), BOUNDS, rng=0, maxfun=300, x0=np.zeros(D)
+    )
+    assert result.not_finite > 0
+    assert result.fun < 1e-3
+    never = minimize(lambda x: bad, BOUNDS, rng=0, maxfun=100)
+    assert (never.fun, never.not_finite) == (np.inf, 100)
+
+
+def test_constant_values_end():
+    result = minimize(lambda x: 5.0, BOUNDS, rng=0)
+    assert result.success
+    assert result.fun == 5
+
+
+def test_x0_is_where_it_starts():
+    result = minimize(bent, BOUNDS, rng=0, maxfun=30, x0=CENTRE)
+    assert result.x_all[0].tolist() == CENTRE.tolist()
+    assert result.fun == 0
+    with pytest.raises(ConfigError, match="x0 must be 4 finite numbers"):
+        minimize(bent, BOUNDS, x0=[1.0])
+
+
+def test_an_earlier_result_goes_on():
+    first = minimize(bent, BOUNDS, rng=0, maxfun=20)
+    on = minimize(bent, BOUNDS, rng=1, maxfun=20, learner=CMAES(init=first))
+    alone = minimize(bent, BOUNDS, rng=1, maxfun=20)
+    assert on.nfev == 20
+    assert len(on.fun_all) == 40
+    assert on.fun < min(first.fun, alone.fun)
+
+
+def test_what_a_failing_function_leaves():
+    def fun(x):
+        fun.calls += 1
+        if fun.calls > 50:
+            raise OSError("no licence")
+        return bent(x)
+
+    fun.calls = 0
+    with pytest.raises(ObjectiveError, match="no licence. Return nan where") as caught:
+        minimize(fun, BOUNDS, rng=0)
+    assert len(caught.value.result.fun_all) == 50
+    on = minimize(bent, BOUNDS, rng=0, maxfun=50, learner=CMAES(init=caught.value.result))
+    assert on.fun <= caught.value.result.fun
+
+
+@pytest.mark.parametrize("workers", [map, 1])
+def test_whole_generations_for_workers(workers):
+    sizes = []
+
+    def counted(fun, points):
+        sizes.append(len(points))
+        return list(map(fun, points))
+
+    minimize(bent, BOUNDS, rng=0, maxfun=200, workers=counted if workers is map else 1)
+    assert workers == 1 or min(sizes[:-1]) >= 8
+
+
+def test_many_points_at_once():
+    result = minimize(
+        lambda x: np.array([bent(p) for p in x.T]), BOUNDS, rng=0, maxfun=200, vectorized=True
+    )
+    assert result.fun < 1
+    batch = Optimizer(BOUNDS, rng=0, learner=CMAES(batch=5))
+    for _ in range(20):
+        points = batch.ask()
+        assert len(points) >= 3
+        batch.tell(points, values(points))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"population": 3}, "population=.... must be a whole number of at least 4"),
+        ({"batch": 0}, "batch=.... must be a whole number of at least 1"),
+        ({"sigma": 0.0}, "sigma=.... is a share of the range"),
+        ({"restarts": -1}, "restarts=.... must be 0 or more"),
+        ({"tol": np.nan}, "tol=.... must be 0 or more"),
+    ],
+)
+def test_bad_settings_are_refused(settings, said):
+    with pytest.raises(ConfigError, match=said):
+        CMAES(**settings)
+
+
+def test_what_only_scipy_has_is_refused():
+    for word in ("integrality", "constraints"):
+        with pytest.raises(
+            ConfigError, match=rf"{word}= is not for this search. bers.integrations"
+        ):
+            minimize(bent, BOUNDS, **{word: [True]})
+
+
+# past runs
+
+
+def test_the_best_points_of_past_runs_are_tried_first():
+    sources = {"far": past(2.0), "near": past(0.05), "else": past(-1.0, seed=2)}
+    result = minimize(bent, BOUNDS, sources=sources, rng=0, maxfun=100, reuse=BLIND)
+    tried = [x[np.argmin(y)].tolist() for x, y in sources.values()]
+    assert result.x_all[:3].round(12).tolist() == np.round(tried, 12).tolist()
+    np.testing.assert_allclose(result.x_all[3], np.full(D, 1.0))  # the own start, to compare with
+    assert np.linalg.norm(result.x_all[4:12] - (CENTRE + 0.05), axis=1).mean() < 3
+    assert result.sources_used == {"far": 1, "near": 1, "else": 1}
+
+
+def test_past_runs_help_and_misleading_ones_cost_little():
+    def best(sources, at=15):
+        return np.median(
+            [
+                np.log10(minimize(bent, BOUNDS, sources=sources, rng=s, maxfun=at, reuse=BLIND).fun)
+                for s in range(7)
+            ]
+        )
+
+    alone = best(())
+    assert best([past(0.02)]) < alone - 1
+    assert best([past(-1.5), past(2.5, seed=3)], 40) < best((), 40) + 1
+
+
+def test_with_chance_0_it_is_the_plain_search_bit_for_bit():
+    never = ReuseConfig(rule="equal", schedule=0.0)
+    plain = minimize(bent, BOUNDS, rng=0, maxfun=80)
+    reused = minimize(bent, BOUNDS, sources=[past()], rng=0, maxfun=80, reuse=never)
+    np.testing.assert_array_equal(plain.x_all, reused.x_all)
+
+
+def test_of_many_sources_more_are_tried_only_while_that_pays():
+    bad = {f"bad {i}": past(2.5 + 0.01 * i, seed=i, rows=30) for i in range(30)}
+    result = minimize(bent, BOUNDS, sources=bad, rng=0, maxfun=60, reuse=BLIND)
+    assert sum(result.sources_used.values()) <= 16
+    good = bad | {"right": past(0.0)}
+    used = minimize(bent, BOUNDS, sources=good, rng=0, maxfun=60, reuse=BLIND).sources_used
+    assert sum(used.values()) <= 31
+
+
+def test_weights_are_found_at_times_and_know_all_rows_in_the_end():
+    small = bers.ModelConfig(hidden=(16,), latent_dim=4, batches=100, learning_rate=1e-2)
+    sources = {"near": past(0.05), "far": past(2.0, seed=4)}
+    optimizer = Optimizer(BOUNDS, sources, rng=0, model=small)
+    for _ in range(40):
+        points = optimizer.ask()
+        optimizer.tell(points, values(points))
+    seen = len(optimizer.trust.y)
+    assert 0.75 * optimizer.result().nfev < seen <= optimizer.result().nfev
+    optimizer.ranking()
+    assert len(optimizer.trust.y) == optimizer.result().nfev
+
+
+# ask and tell
+
+
+def test_asking_and_telling_is_minimising():
+    optimizer = Optimizer(BOUNDS, [past(0.3)], rng=0, reuse=BLIND)
+    while optimizer.result().nfev < 90:
+        points = optimizer.ask()
+        optimizer.tell(points[::-1].round(9), values(points)[::-1])
+    result = minimize(bent, BOUNDS, sources=[past(0.3)], rng=0, maxfun=90, reuse=BLIND)
+    np.testing.assert_array_equal(optimizer.result().x_all[:90], result.x_all)
+    assert optimizer.best <= result.fun
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 7, 30])
+@pytest.mark.parametrize("sources", [(), {"a": past(0.3), "b": past(-1)}], ids=["plain", "past"])
+def test_a_saved_run_goes_on_with_the_same_bits(tmp_path, steps, sources):
+    small = bers.ModelConfig(hidden=(8,), latent_dim=4, batches=20)
+    optimizer = Optimizer(BOUNDS, sources, rng=0, model=small)
+    for _ in range(steps):
+        points = optimizer.ask()
+        optimizer.tell(points, values(points))
+    optimizer.tell(optimizer.ask()[:1], values(optimizer.ask()[:1]))
+    optimizer.save(tmp_path / "a.bers")
+    loaded = Optimizer.load(tmp_path / "a.bers")
+    assert loaded.learner == replace(optimizer.learner)
+    assert loaded.best == optimizer.best
+    for one in (optimizer, loaded):
+        for _ in range(25):
+            points = one.ask()
+            one.tell(points, values(points))
+    np.testing.assert_array_equal(loaded.result().x_all, optimizer.result().x_all)
+    assert loaded.weights == optimizer.weights
+
+
+@pytest.mark.parametrize("steps", [0, 3, 20])
+def test_a_known_optimum_that_nobody_asked_for_is_used(steps):
+    optimizer = Optimizer(BOUNDS, rng=0)
+    for _ in range(steps):
+        points = optimizer.ask()
+        optimizer.tell(points, values(points))
+    optimizer.tell(CENTRE, 0.0)
+    assert optimizer.best == 0
+    for _ in range(3):
+        points = optimizer.ask()
+        optimizer.tell(points, values(points))
+    assert np.linalg.norm(optimizer.ask() - CENTRE, axis=1).min() < 3
+    assert optimizer.result().fun == 0
