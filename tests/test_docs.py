@@ -244,7 +244,7 @@ def test_the_page_of_the_supply_chain_shows_the_stored_results():
     from bers_studies.study import study_named
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "supply.md").read_text()
-    for study in ("supply", "supply-options", "supply-flows"):
+    for study in ("supply", "supply-options", "supply-flows", "supply-again"):
         if not (stored / study / "tables.md").exists():
             pytest.skip(f"reproductions/{study} is not complete")
         tables = study_named(study).tables(stored / study)

@@ -222,7 +222,7 @@ def fit(
     rng = np.random.default_rng(rng)
     sources = _checked(sources)
     memory = Memory() if memory is None else memory
-    inputs = input_scale(sources, memory=memory, show=progress)
+    inputs = input_scale(sources, memory=memory, workers=map_of(workers), show=progress)
     state = new_state(new_encoder(rng, sources[0].dim, config=config), config=config)
     blank = nig.prior(state.encoder.features)
     columns = _columns(sources)
@@ -411,7 +411,7 @@ def _columns(sources: Sequence[Source]) -> tuple[str, ...]:
             raise DataError(
                 f"sources must have the same input columns in the same order; "
                 f"{printable(named[0][0])!r} has {_listed(named[0][1])}, {printable(name)!r} has "
-                f"{_listed(columns)}. Choose them with x=[...] when loading, or --x."
+                f"{_listed(columns)}. Choose them with x=[...] when loading."
             )
     return named[0][1] if named else ()
 

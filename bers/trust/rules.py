@@ -262,12 +262,17 @@ def rule_named(rule: str | Rule) -> Rule:
     """
     if isinstance(rule, Rule):
         return rule
+    if not isinstance(rule, str):
+        raise ConfigError(
+            f"rule must be a name of bers.rules.RULES or a bers.rules.Rule; got "
+            f"{type(rule).__name__}."
+        )
     if rule in RULES:
         return RULES[rule]
-    metric = rule.removesuffix("+nobody") if isinstance(rule, str) else rule
+    metric = rule.removesuffix("+nobody")
     if metric in METRICS:
         return _metric_rule(rule, metric, nobody=True)
-    start, _, number = rule.partition(":") if isinstance(rule, str) else ("", "", "")
+    start, _, number = rule.partition(":")
     if start == "single" and number.isdigit():
         return Rule(rule, partial(one, source=int(number)), needs="rows")
     known = ", ".join([*RULES, "single:0", "weights+nobody"])

@@ -122,7 +122,8 @@ class Trust:
     ----------
     sources
         What the demonstrators did: frames, files, pairs (x, y), `Demonstrations` or `Shards`; in a
-        list, or by name in a mapping. Columns are matched by name.
+        list, or by name in a mapping. Columns are matched by name; the label is guessed, unless
+        a frame or file stands in a pair with its name: (frame, "yield").
     rule
         How to weigh: a name of `bers.rules.RULES`, or a `bers.rules.Rule`.
     model
@@ -216,7 +217,11 @@ class Trust:
         rng: Rng = 0,
         progress: bool | None = None,
     ) -> None:
-        sources, _ = as_sources(sources)
+        try:
+            sources, _ = as_sources(sources)
+        except DataError as error:
+            said = str(error).replace("with y=...", 'in a pair: (table, "label").')
+            raise DataError(said) from error
         if remember is not None:
             whole(remember, "Trust(remember=...)")
         if model is not None and not isinstance(model, Model | ModelConfig):
@@ -997,7 +1002,7 @@ def _check_sources(sources: Any) -> None:
             raise DataError(
                 f"all sources must have the same inputs; {printable(first.name)!r} has "
                 f"{_columns_of(first)}, {printable(other.name)!r} has {_columns_of(other)}. Choose "
-                "columns that all have: x=[...] when loading, or --x."
+                "columns that all have: x=[...] when loading."
             )
 
 

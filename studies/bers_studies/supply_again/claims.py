@@ -23,7 +23,7 @@ def claims(runs: Runs) -> Iterator[Claim]:
         over = runs.array("profit", truth=truth).mean(axis=1)
         yield claim_of(
             runs,
-            f"supply-again-best-expert-{truth}",
+            f"again-best-expert-{truth}",
             f"by today's defaults, BERS reaches 95% of the best single source on {name} of the "
             "supply chain, over all episodes",
             "BERS",
@@ -42,7 +42,7 @@ def claims(runs: Runs) -> Iterator[Claim]:
             said = "its own source leads from episode 3 on in 90% of the trials"
         yield claim_of(
             runs,
-            f"supply-again-weights-{truth}",
+            f"again-weights-{truth}",
             f"by today's defaults, on {name} of the supply chain {said}",
             "BERS",
             f"{share:.2f}",
