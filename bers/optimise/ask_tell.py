@@ -533,8 +533,8 @@ class Optimizer:
 def default_learner() -> CMAES:
     """The base optimiser unless one is named.
 
-    On BBOB's functions it is ahead of Differential Evolution in all dimensions (5 to 40) and at all
-    budgets (100 to 3,000 evaluations) that were looked at, so there is nothing to choose by.
+    Developed on 12 functions of BBOB in 10 dimensions, up to 1,000 evaluations. Other dimensions
+    and larger budgets have not been compared yet; if they differ, this is the place to choose.
 
     >>> default_learner() == CMAES()
     True
