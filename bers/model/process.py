@@ -41,6 +41,9 @@ _RESIDUAL = (0.02, 0.1, 0.4)  # variance of the residual beside it
 _NEAR = (0.05, 0.2, 0.6)  # variance of the residual around one earlier function
 _ROUND_LENGTHS = (0.15, 0.35, 0.8)  # of neutral processes, times √(D/2)
 _LENGTHS = (0.5, 1.0, 2.0)  # of neutral processes, times those of the family
+_OWN_INFORMED = ((0.3, 0.4), (1.0, 0.4), (1.0, 1.0))  # common and residual, with lengths of its own
+_TEMPER = 1.0
+_OWN_NOISE = 1.0
 _OWN_FROM = 8  # rows of its own from which on the new task's lengths are found
 _KEPT = 0.97  # of the belief is used to predict
 _MOST = 6  # processes that predict, at most
@@ -528,7 +531,10 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
         return value + 0.5 * float(off @ off), slope + off / first.width
 
     bounds = [(np.log(0.05), np.log(20.0))] * D
-    bounds += [(0.0, 0.0) if profile else (-3.0, 3.0), (np.log(1e-4), 0.0)]
+    bounds += [
+        (0.0, 0.0) if profile else (-3.0, 3.0),
+        (np.log(1e-4), np.log(_OWN_NOISE) if profile else 0.0),
+    ]
     options = {"maxiter": 20 if profile else 40}
     start = first.middle.copy()
     start[:D] = np.clip(start[:D], *bounds[0])
@@ -604,6 +610,7 @@ def _believed(family: Family, x: np.ndarray, y: np.ndarray, odds: float) -> Beli
         K.append(one.common * shared + one.residual * by_lengths[key] + one.noise * np.eye(n))
     factors = np.linalg.cholesky(np.stack(K) + _OFFSET)
     logs = [_log_evidence(one, L, z) for one, L in zip(processes, factors, strict=True)]
+    logs = [one.log_prior + _TEMPER * log for one, log in zip(processes, logs, strict=True)]
     total = logsumexp([logsumexp(log) for log in logs])
     shares = tuple(np.exp(log - total) for log in logs)
     return Belief(family, at, warp, loc, unit, z, tuple(processes), factors, shares)
@@ -631,6 +638,9 @@ def _processes(family: Family, at: Places, z: np.ndarray, odds: float) -> Iterat
     if own is not None:
         found, noise, cost = own
         yield _Process("neutral", 0.0, 1.0, found, zero, noise, alone - cost)
+        cost += np.log(len(_OWN_INFORMED))
+        for common, residual in _OWN_INFORMED:
+            yield _Process("informed", common, residual, found, mean, noise, helps - cost)
 
 
 def _own(family: Family, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, float, float]:
@@ -649,7 +659,7 @@ def _log_evidence(one: _Process, L: np.ndarray, z: np.ndarray) -> Float64[np.nda
     scales = _SCALES[:, None]
     misfit = (a @ a) / scales**2 - 2 * (a @ b) / scales + np.sum(b * b, axis=0)
     log_det = float(np.sum(np.log(np.diagonal(L))))
-    return one.log_prior - log_det - len(z) * np.log(scales) - 0.5 * misfit
+    return -log_det - len(z) * np.log(scales) - 0.5 * misfit
 
 
 def with_guesses(belief: Belief, x: Float64[np.ndarray, "m D"], *, odds: float = 1.0) -> Belief:
