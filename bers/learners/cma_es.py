@@ -20,7 +20,7 @@ from bers.data.checks import whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.learners.differential_evolution import start_point
-from bers.learners.quadratic import GRID, Quadratic, Trade, agreement
+from bers.learners.quadratic import Quadratic, Trade, Valley, agreement, grid_with
 from bers.reuse.points import PointGuide
 
 _WIDTH_NEAR_SOURCES = 0.1  # of the box: a source's optimum is not the target's, but not far
@@ -28,9 +28,14 @@ _AGREED = 0.85  # Kendall's correlation from which the model answers for the res
 _AT_LEAST = 15  # rows that agreement is measured on
 _NEAR = 4.0  # times √D: rows farther from the centre do not teach the model
 _STEP = 1.5  # times √D: how far the model's own minimum may be
+_AGAIN = 20  # times that a point out of bounds is drawn anew
 _ROWS = 300  # that the model is made of, at most
 _KEPT = 2000  # rows to choose these from
-_RECHOSEN = 1.1  # growth of the rows after which the model's trade is chosen anew
+_RECHOSEN = 1.1, 1.25  # growth of few and of many rows after which the trade is chosen anew
+_FEW = 100
+_REACHES = (0.06, 0.25)  # of the box, per variable: how far a past run's shape is looked at
+_SHOWN = 400  # rows of a past run that its shape is made of, at most
+_TAUGHT = 3  # times as many rows as curvatures: a past run's shape has nothing to add
 _MANY = 8  # sources that are tried at once; of more, the next only if these paid
 
 
@@ -240,6 +245,10 @@ class Evolution:
     """Number of rows that the model's trade was chosen for."""
     tried: int = 0
     """Sources whose best points were tried; -1: no more will be."""
+    centres: Float64[np.ndarray, "shapes free"] | None = None
+    """Of shapes of past runs: where they are flat."""
+    bends: Float64[np.ndarray, "shapes free free"] | None = None
+    """Of these: second derivatives."""
     over: bool = False
 
 
@@ -251,6 +260,8 @@ class Begun:
     points: Float64[np.ndarray, "k free"]
     sources: Int[np.ndarray, " k"] | None = None
     """If these are points of sources: whose; -1 is the search's own start."""
+    runs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    """All rows of these sources."""
 
     @property
     def size(self) -> int:
@@ -295,7 +306,7 @@ class EvolutionStrategy:
         if not f[top] < best:
             return grown
         if state.inside is not None:
-            z = _Metric.of(_restored(state.inside)).round(rows[top : top + 1])
+            z = _Metric.of(state.inside).round(rows[top : top + 1])
             if np.linalg.norm(z) <= _NEAR * math.sqrt(rows.shape[1]):
                 return grown
         return replace(
@@ -379,7 +390,8 @@ class EvolutionStrategy:
         if state.tried == 0 and not len(state.values):  # the own start, to compare with
             points = np.concatenate([points, np.full((1, points.shape[1]), 0.5)])
             sources = np.append(sources, -1)
-        return Begun(state, points, sources)
+        runs = tuple(guide.runs[i] for i in chosen) if len(guide.runs) else ()
+        return Begun(state, points, sources, runs)
 
     def _is_known(self, guide: PointGuide, i: int) -> bool:
         return guide.values is not None and not np.isnan(guide.values[i][0])
@@ -391,10 +403,26 @@ class EvolutionStrategy:
         top = int(np.argmin(state.f))
         paid = bool(better.any()) and not own[top] and int(np.sum(~own)) == _MANY
         state = replace(state, tried=state.tried + len(own) if paid else -1)
+        state = self._looked(state, begun, bool(better[top]))
         if not better[top]:
             return state
         sigma = 0.0 if own[top] else _WIDTH_NEAR_SOURCES
         return replace(state, start=begun.points[top], sigma=sigma)
+
+    def _looked(self, state: Evolution, begun: Begun, better: bool) -> Evolution:
+        """The shape of the past run whose best point was worth most, near to it and wider."""
+        if not len(begun.runs) or not (better or state.centres is None):
+            return state
+        x, y = begun.runs[int(np.argmin(state.f[: len(begun.runs)]))]
+        inside = np.all((x >= self.low) & (x <= self.high), axis=1)
+        u, y = self._unit(x[inside].astype(np.float64)), y[inside]
+        rows = min(_SHOWN, 2 * _curvatures(u.shape[1]))
+        looks = [Valley.of(u, y, reach, rows) for reach in _REACHES] if len(u) else []
+        found = [one for one in looks if one is not None]
+        if not found:
+            return state
+        centres, bends = zip(*((one.centre, one.bend) for one in found), strict=True)
+        return replace(state, centres=np.array(centres), bends=np.array(bends))
 
     # generations
 
@@ -404,12 +432,11 @@ class EvolutionStrategy:
         D, first = state.rows.shape[1], state.runs == 0 or state.start is not None
         mean = rng.random(D) if not first else np.full(D, 0.5)
         mean = mean if state.start is None else state.start
-        box = np.column_stack([np.zeros(D), np.ones(D)])
         sigma = state.sigma or self.config.sigma
-        search = CMA(mean.copy(), sigma, box, seed=0, population_size=state.size)
+        search = CMA(mean.copy(), sigma, seed=0, population_size=state.size)
         return replace(
             state,
-            inside=search.__getstate__(),
+            inside=_kept(search),
             start=None,
             sigma=0.0,
             runs=state.runs + 1,
@@ -421,11 +448,8 @@ class EvolutionStrategy:
     def _sampled(self, rng: np.random.Generator, state: Evolution) -> Evolution:
         """A generation, in the order of what the model expects; its own minimum is one of them."""
         assert state.inside is not None
-        search = _restored(state.inside)
-        search.reseed_rng(int(rng.integers(2**32)))
-        points = np.array([search.ask() for _ in range(state.size)])
-        order = np.arange(state.size)
-        metric = _Metric.of(search)
+        metric = _Metric.of(state.inside)
+        points, order = metric.sample(rng, state.size), np.arange(state.size)
         if self._modelled(state):
             state, model = self._model(state, metric)
             if model is not None:
@@ -441,21 +465,25 @@ class EvolutionStrategy:
 
     def _model(self, state: Evolution, metric: "_Metric") -> tuple[Evolution, Quadratic | None]:
         """Of the rows near the search; how it trades is chosen anew when these have grown."""
-        D = state.rows.shape[1]
+        D, shapes = state.rows.shape[1], 0 if state.centres is None else len(state.centres)
+        if len(state.values) > _TAUGHT * _curvatures(D):
+            shapes = 0
         fine = np.isfinite(state.values)
         z, y = metric.round(state.rows[fine]), state.values[fine]
         away = np.linalg.norm(z, axis=1)
-        near = np.argsort(away, kind="stable")[: min(_ROWS, 3 * D + D * (D + 3) // 2)]
+        near = np.argsort(away, kind="stable")[: min(_ROWS, 2 * D + _curvatures(D))]
         reach = max(_NEAR * math.sqrt(D), np.sort(away)[min(len(away), 2 * D + 2) - 1])
         near = near[away[near] <= reach]
         if len(near) > 3 * D:  # the worst tell little of where the best are
-            near = near[y[near] <= np.quantile(y[near], 0.9)]
+            near = near[y[near] <= np.sort(y[near])[int(0.9 * (len(near) - 1))]]
         if len(near) < D + 2:
             return state, None
-        kept = state.trade is not None and len(state.values) < _RECHOSEN * state.chosen_at
-        grid = (state.trade,) if kept else GRID
+        valleys = () if state.centres is None else metric.valleys(state.centres, state.bends)
+        growth = _RECHOSEN[state.chosen_at > _FEW]
+        kept = state.trade is not None and len(state.values) < growth * state.chosen_at
+        grid = (state.trade,) if kept else grid_with(shapes)
         try:
-            model = Quadratic.of(z[near], y[near], grid)  # pyright: ignore[reportArgumentType]
+            model = Quadratic.of(z[near], y[near], grid, valleys)  # pyright: ignore[reportArgumentType]
         except ValueError:  # nothing on the grid could be solved
             return state, None
         if not kept:
@@ -474,8 +502,7 @@ class EvolutionStrategy:
         if done == size:
             batch = state.batch if len(y) == size else _next_batch(state.batch, done)
             return self._ended(replace(state, batch=batch), now.values)
-        search = _restored(state.inside)
-        metric = _Metric.of(search)
+        metric = _Metric.of(state.inside)
         state, model = self._model(state, metric)
         if model is None:
             return state
@@ -502,9 +529,7 @@ class EvolutionStrategy:
         spread = state.spread or (float(np.ptp(seen)) if len(seen) else 0.0)
         enough = 10 + math.ceil(30 * now.points.shape[1] / state.size)
         best = (*state.best, float(seen.min(initial=np.inf)))[-enough:]
-        state = replace(
-            state, inside=search.__getstate__(), under_way=None, best=best, spread=spread
-        )
+        state = replace(state, inside=_kept(search), under_way=None, best=best, spread=spread)
         if not self._at_rest(state, seen, enough) and not search.should_stop():
             return state
         return replace(state, inside=None, size=2 * state.size, trade=None, chosen_at=0)
@@ -539,17 +564,40 @@ class _Metric:
     fro: np.ndarray
 
     @classmethod
-    def of(cls, search: Any) -> "_Metric":
-        inside = search.__getstate__()
-        B, d = search._eigen_decomposition()
-        d = np.maximum(d, 1e-150)
+    def of(cls, inside: dict[str, Any]) -> "_Metric":
+        B, d = inside["_B"], np.maximum(inside["_D"], 1e-150)
         return cls(inside["_mean"], B / (d * inside["_sigma"]), (B * d).T * inside["_sigma"])
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Points of the strategy; those out of the cube are drawn again, then moved inside."""
+        x = self.back(rng.normal(size=(size, len(self.mean))))
+        for _ in range(_AGAIN):
+            out = np.any((x < 0) | (x > 1), axis=1)
+            if not out.any():
+                return x
+            x[out] = self.back(rng.normal(size=(int(out.sum()), len(self.mean))))
+        return np.clip(x, 0, 1)
 
     def round(self, x: np.ndarray) -> np.ndarray:
         return (x - self.mean) @ self.to
 
+    def valleys(self, centres: np.ndarray, bends: np.ndarray) -> tuple[Valley, ...]:
+        return tuple(
+            Valley(c, B).seen_by(self.mean, self.to, self.fro)
+            for c, B in zip(centres, bends, strict=True)
+        )
+
     def back(self, z: np.ndarray) -> np.ndarray:
         return self.mean + z @ self.fro
+
+
+def _curvatures(D: int) -> int:
+    """Of a quadratic function, with slopes and level.
+
+    >>> _curvatures(2)
+    6
+    """
+    return (D + 1) * (D + 2) // 2
 
 
 def _next_batch(batch: int, done: int) -> int:
@@ -557,13 +605,20 @@ def _next_batch(batch: int, done: int) -> int:
     return max(1, done - 1) if done > batch else max(1, batch // 2)
 
 
+def _kept(search: Any) -> dict[str, Any]:
+    """All that the package's object is, without its generator, which is never used."""
+    search._eigen_decomposition()
+    return {name: value for name, value in vars(search).items() if name != "_rng"}
+
+
 def _restored(inside: dict[str, Any]) -> Any:
-    """The package's object, by its protocol for pickling; what it shares is copied."""
+    """The package's object again; what it shares is copied."""
     from cmaes import CMA
 
     search = CMA.__new__(CMA)
-    copied = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inside.items()}
-    search.__setstate__(copied)
+    search.__dict__.update(
+        {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inside.items()}
+    )
     return search
 
 
@@ -599,7 +654,7 @@ def _apart(state: Evolution) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             for part in fields(value):
                 put(f"under_way.{part.name}", getattr(value, part.name))
         elif isinstance(value, Trade):
-            put("trade", [value.curvature, value.noise])
+            put("trade", [value.curvature, value.noise, value.valley])
         elif isinstance(value, tuple):
             put(one.name, np.array(value))
         else:
