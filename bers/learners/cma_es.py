@@ -24,6 +24,8 @@ from bers.learners.quadratic import Quadratic, Trade, Valley, agreement, grid_wi
 from bers.reuse.points import PointGuide
 
 _WIDTH_NEAR_SOURCES = 0.1  # of the box: a source's optimum is not the target's, but not far
+_SOON = 3  # times D + 2 evaluations, in which a run near a source should pay
+_NARROW = 0.02  # of the box: the second run near a source, if its own valley is a narrow one
 _AGREED = 0.85  # Kendall's correlation from which the model answers for the rest of a generation
 _AT_LEAST = 15  # rows that agreement is measured on
 _NEAR = 4.0  # times √D: rows farther from the centre do not teach the model
@@ -240,11 +242,21 @@ class Evolution:
     """Least values of this run's last generations."""
     spread: float = 0.0
     """Of the values of this run's first generation."""
+    model: Quadratic | None = None
+    """Of the last generation, with all that was evaluated."""
+    metric: "_Metric | None" = None
+    """Its coordinates."""
     trade: Trade | None = None
     chosen_at: int = 0
     """Number of rows that the model's trade was chosen for."""
     tried: int = 0
     """Sources whose best points were tried; -1: no more will be."""
+    home: Float64[np.ndarray, " free"] | None = None
+    """The past runs' best point."""
+    widths: tuple[float, ...] = ()
+    """Of runs that are still to start there."""
+    owed: int = 0
+    """Evaluations within which a run from there is to find something better; 0: it has."""
     centres: Float64[np.ndarray, "shapes free"] | None = None
     """Of shapes of past runs: where they are flat."""
     bends: Float64[np.ndarray, "shapes free free"] | None = None
@@ -300,6 +312,8 @@ class EvolutionStrategy:
         rows = self._unit(x)
         grown = replace(
             state,
+            model=None,
+            metric=None,
             rows=np.concatenate([state.rows, rows]),
             values=np.concatenate([state.values, f]),
         )
@@ -354,7 +368,11 @@ class EvolutionStrategy:
         )
         if begun.sources is not None:
             return self._tried(state, begun, better), seen
-        return (state if state.under_way is None else self._evaluated(state, y)), seen
+        if state.under_way is None:
+            return state, seen
+        if state.owed:
+            state = replace(state, owed=0 if better.any() else state.owed - n or -1)
+        return self._evaluated(state, y), seen
 
     def iterate(
         self, rng: np.random.Generator, state: Evolution, guide: PointGuide | None = None
@@ -406,8 +424,17 @@ class EvolutionStrategy:
         state = self._looked(state, begun, bool(better[top]))
         if not better[top]:
             return state
-        sigma = 0.0 if own[top] else _WIDTH_NEAR_SOURCES
-        return replace(state, start=begun.points[top], sigma=sigma)
+        if own[top]:
+            return replace(state, start=begun.points[top], sigma=0.0)
+        start = begun.points[top]
+        return replace(
+            state,
+            start=start,
+            sigma=_WIDTH_NEAR_SOURCES,
+            home=start,
+            widths=(_NARROW,),
+            owed=_SOON * (len(start) + 2),
+        )
 
     def _looked(self, state: Evolution, begun: Begun, better: bool) -> Evolution:
         """The shape of the past run whose best point was worth most, near to it and wider."""
@@ -451,7 +478,11 @@ class EvolutionStrategy:
         metric = _Metric.of(state.inside)
         points, order = metric.sample(rng, state.size), np.arange(state.size)
         if self._modelled(state):
-            state, model = self._model(state, metric)
+            model = None
+            if state.model is not None and state.metric is not None:
+                model = state.model.seen_by(*state.metric.other(metric))
+            else:
+                state, model = self._model(state, metric)
             if model is not None:
                 D = points.shape[1]
                 points[-1] = np.clip(metric.back(model.minimum(_STEP * math.sqrt(D))), 0, 1)
@@ -501,7 +532,8 @@ class EvolutionStrategy:
         state = replace(state, under_way=now)
         if done == size:
             batch = state.batch if len(y) == size else _next_batch(state.batch, done)
-            return self._ended(replace(state, batch=batch), now.values)
+            state = replace(state, batch=batch, model=None, metric=None)
+            return self._ended(state, now.values)
         metric = _Metric.of(state.inside)
         state, model = self._model(state, metric)
         if model is None:
@@ -515,7 +547,8 @@ class EvolutionStrategy:
         # what is only expected is never better than what was seen
         lift = max(0.0, np.nanmin(values) - expected[missing].min())
         filled = np.where(missing, expected + lift, values)
-        return self._ended(replace(state, batch=_next_batch(state.batch, done)), filled)
+        state = replace(state, batch=_next_batch(state.batch, done), model=model, metric=metric)
+        return self._ended(state, filled)
 
     def _ended(self, state: Evolution, values: np.ndarray) -> Evolution:
         """The strategy learns from a generation, by ranks; a run that has converged ends."""
@@ -530,9 +563,16 @@ class EvolutionStrategy:
         enough = 10 + math.ceil(30 * now.points.shape[1] / state.size)
         best = (*state.best, float(seen.min(initial=np.inf)))[-enough:]
         state = replace(state, inside=_kept(search), under_way=None, best=best, spread=spread)
-        if not self._at_rest(state, seen, enough) and not search.should_stop():
+        vain = state.owed < 0  # nothing better than the start, for too long
+        if not vain and not self._at_rest(state, seen, enough) and not search.should_stop():
             return state
-        return replace(state, inside=None, size=2 * state.size, trade=None, chosen_at=0)
+        state = replace(state, inside=None, model=None, metric=None, trade=None, chosen_at=0)
+        if state.widths:  # wide steps may have left the valley that the past run knew
+            now, *later = state.widths
+            start = state.home if now == _NARROW else state.rows[np.argmin(state.values)]
+            later = [*later, _WIDTH_NEAR_SOURCES] if vain else later
+            return replace(state, start=start, sigma=now, widths=tuple(later), owed=0)
+        return replace(state, size=2 * state.size)
 
     def _at_rest(self, state: Evolution, seen: np.ndarray, enough: int) -> bool:
         """Whether values differ by nothing that counts; what numbers can show is the least."""
@@ -586,6 +626,10 @@ class _Metric:
             Valley(c, B).seen_by(self.mean, self.to, self.fro)
             for c, B in zip(centres, bends, strict=True)
         )
+
+    def other(self, now: "_Metric") -> tuple[np.ndarray, np.ndarray]:
+        """Where the centre of others is here, and their axes."""
+        return self.round(now.mean), now.fro @ self.to
 
     def back(self, z: np.ndarray) -> np.ndarray:
         return self.mean + z @ self.fro
@@ -654,7 +698,11 @@ def _apart(state: Evolution) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             for part in fields(value):
                 put(f"under_way.{part.name}", getattr(value, part.name))
         elif isinstance(value, Trade):
-            put("trade", [value.curvature, value.noise, value.valley])
+            put(one.name, [value.curvature, value.noise, value.valley])
+        elif isinstance(value, Quadratic | _Metric):
+            for part in fields(value):
+                if part.name != "trade":  # the state has it
+                    put(f"{one.name}.{part.name}", getattr(value, part.name))
         elif isinstance(value, tuple):
             put(one.name, np.array(value))
         else:
@@ -670,8 +718,12 @@ def _together(arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> Evolution
         return {k[len(prefix) :]: every.pop(k) for k in list(every) if k.startswith(prefix)}
 
     inside, generation = under("inside."), under("under_way.")
+    model, metric = under("model."), under("metric.")
     every["inside"] = inside if every.get("inside") else None
     every["under_way"] = Generation(**generation) if generation else None
     every["trade"] = None if every["trade"] is None else Trade(*every["trade"])
-    every["best"] = tuple(every["best"].tolist())
+    every["model"] = Quadratic(**model, trade=every["trade"]) if model else None
+    every["metric"] = _Metric(**metric) if metric else None
+    for name in ("best", "widths"):
+        every[name] = tuple(every[name].tolist())
     return Evolution(**every)

@@ -8,7 +8,7 @@ shape is theirs, is decided by their evidence. [Eq. quadratic] [Eq. moved]
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float64
@@ -133,6 +133,19 @@ class Quadratic:
     def __call__(self, z: Float64[np.ndarray, "k D"]) -> Float64[np.ndarray, " k"]:
         """What is expected at rows."""
         return self.level + z @ self.slope + 0.5 * np.einsum("ni,ni->n", z @ self.bend, z)
+
+    def seen_by(self, mean: Float64[np.ndarray, " D"], to: np.ndarray) -> "Quadratic":
+        """In other coordinates z' with z = mean + z' @ to.
+
+        >>> z = np.random.default_rng(0).normal(size=(9, 2))
+        >>> model = Quadratic.of(z, np.sum(z**2, axis=1))
+        >>> other = model.seen_by(np.ones(2), 2 * np.eye(2))
+        >>> bool(np.isclose(other(np.ones((1, 2))), model(3 * np.ones((1, 2)))).all())
+        True
+        """
+        slope = to @ (self.slope + self.bend @ mean)
+        level = float(self(mean[None])[0])
+        return replace(self, level=level, slope=slope, bend=to @ self.bend @ to.T)
 
     def minimum(self, radius: float) -> Float64[np.ndarray, " D"]:
         """The least of the model no farther than `radius` from the centre."""
