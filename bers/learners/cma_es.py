@@ -38,7 +38,7 @@ _FEW = 100
 _REACHES = (0.06, 0.25)  # of the box, per variable: how far a past run's shape is looked at
 _SHOWN = 400  # rows of a past run that its shape is made of, at most
 _TAUGHT = 3  # times as many rows as curvatures: a past run's shape has nothing to add
-_MANY = 8  # sources that are tried at once; of more, the next only if these paid
+_MANY = 32  # sources that are tried at once; of more, the next only if these paid
 
 
 @dataclass(frozen=True)

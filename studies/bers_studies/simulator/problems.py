@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from bers_studies.rivals.cma import cma_es
 
 from bers.learners.differential_evolution import DE
+from bers_studies.rivals.cma import cma_es
 
 DIMENSION = 12
 KINDS = ("near", "middling", "random", "unrelated", "noise")
