@@ -18,11 +18,13 @@ import numpy as np
 from jaxtyping import Bool, Float64
 
 FIRST, FREE = 0.02, 1.0  # mean squared distance of actions in [-1, 1]: at first, and as good as any
-_LEAST = FIRST / 4
-_GROWS, _GROWS_WELL, _SHRINKS = 1.25, 1.6, 0.6  # per episode of the learner's own
-_SLACK = 0.05  # of what the leader is ahead of the start
+_GROWS, _GROWS_WELL, _SHRINKS = 1.4, 2.0, 0.4  # freedom, per episode of the learner's own
+_CAREFUL = 0.5  # what a fall leaves of the speed with which freedom grows
+_SLACK = 0.1  # of what the leader is ahead of the start
+_FALL = 2.0  # margins, that one episode alone may be below the leader
 _LATELY = 3  # own episodes that are judged together
 _AGAIN = 0.1  # freedom of a learner that fell after it was free
+_EVERY = 3  # episodes, of which the leader leads one
 _LONG = 1000  # steps, after which an episode that goes on is counted all the same
 _BETTER = 0.5  # chance of being worth more than the learner, to be tried
 _MUCH_BETTER = 0.95  # the same for a source that may take the leader's place
@@ -62,7 +64,7 @@ class Following:
         self._length = np.zeros(self.envs, int)
         self._led = np.zeros(self.envs, int)
         self._until = np.zeros(self.envs)
-        self._turn = 0
+        self._turn, self._speed = 0, 1.0
         self._lengths: deque[int] = deque(maxlen=50)
 
     @property
@@ -138,6 +140,7 @@ class Following:
     def _take(self, source: int) -> None:
         self.leader, self.freedom, self.new = source, FIRST, True
         self.judged.clear()
+        self._speed = 1.0
 
     def _ended(self, earned: float, share: float) -> None:
         leader = self.leader
@@ -165,15 +168,19 @@ class Following:
 
     def _judge(self, earned: float) -> None:
         self.judged.append(earned)
-        level, margin = float(np.mean(self.judged)), self._margin()
+        level, margin = float(np.median(self.judged)), self._margin()
+        if earned < self.reference - _FALL * margin:
+            level = earned
         if level >= self.reference + margin:
+            self._speed = 1.0
             self.freedom *= _GROWS_WELL
         elif level >= self.reference - margin:
-            self.freedom *= _GROWS
-        elif self.freedom >= FREE:
-            self.freedom = _AGAIN
+            self.freedom *= _GROWS**self._speed
         else:
-            self.freedom = max(self.freedom * _SHRINKS, _LEAST)
+            self._speed *= _CAREFUL
+            again = _AGAIN if self.freedom >= FREE else _SHRINKS * self.freedom
+            self.freedom = max(again, FIRST)
+            self.judged.clear()
         self.freedom = min(self.freedom, FREE)
 
     def _next_lead(self) -> float:
@@ -183,7 +190,7 @@ class Following:
         if self.trying:
             return np.inf
         self._turn += 1
-        if self._turn % 2:
+        if self._turn % _EVERY:
             return 0.0
         left = np.log(FREE / max(self.freedom, FIRST)) / np.log(FREE / FIRST)
         share = self.rng.uniform(0, 2 * left)

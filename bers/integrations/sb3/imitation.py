@@ -26,9 +26,11 @@ from bers.integrations.sb3.sources import unscaled
 _ROWS = 64
 _EDGE = 0.98  # a share beyond which a tanh cannot be pulled
 _WEIGHTS = 0.03, 300.0
-_SPEED = 0.05  # of the weight's logarithm, per step
+_APART = 2  # steps of the optimiser between two pulls
+_SPEED = 0.08  # of the weight's logarithm, per pull
 _SHAKE = 0.1  # standard deviation of actions, in [-1, 1], that are collected under a leader
 _STEPS, _BATCH, _RATE = 400, 256, 1e-3  # of becoming the leader's
+_ENTROPY = 0.1  # of the standard deviation of rewards
 _REFRESH = 20  # pulls, after which the critic's spread is measured anew
 _CHOICES = 5.0  # free share of choices that differ, times the free distance of actions
 
@@ -41,7 +43,7 @@ class Imitation:
         self.seconds, self.weight, self.distance = 0.0, 1.0, np.nan
         self.clones: dict[int, Clone] = {}
         self._noise = torch.Generator().manual_seed(int(following.rng.integers(2**31)))
-        self._spread, self._pulls, self._usual = np.nan, 0, [0.0, 0.0]
+        self._spread, self._pulls, self._steps, self._usual = np.nan, 0, 0, [0.0, 0.0]
         self._hook = None
         if can_be_pulled(learner):
             self._policy = learner.actor if _acts(learner) else learner.q_net
@@ -81,8 +83,21 @@ class Imitation:
             torch.optim.Adam.step(optimiser)
         if hasattr(self.learner, "actor_target"):
             self.learner.actor_target.load_state_dict(self.learner.actor.state_dict())
+        if getattr(self.learner, "ent_coef_optimizer", None) is not None:
+            self._cool()
         self.weight = 1.0
         self.seconds += time.perf_counter() - started
+
+    def _cool(self) -> None:
+        """The price of entropy begins at a tenth of how far rewards differ, if it is above that.
+
+        The library begins at 1, whatever the unit of rewards, and takes thousands of steps to come
+        down; till then an actor is paid for leaving the leader.
+        """
+        held = self.buffer.buffer_size if self.buffer.full else self.buffer.pos
+        most = _ENTROPY * float(np.std(self.buffer.rewards[:held]))
+        with torch.no_grad():
+            self.learner.log_ent_coef.clamp_(max=np.log(max(most, 1e-6)))
 
     # who acts
 
@@ -112,7 +127,8 @@ class Imitation:
     # the pull
 
     def _before_step(self, *_: Any) -> None:
-        if self.following.follows:
+        self._steps += 1
+        if self.following.follows and self._steps % _APART == 0:
             started = time.perf_counter()
             with torch.enable_grad():
                 self._pull()
