@@ -7,6 +7,6 @@ STUDY = Study(
     about="the paper's four functions again, by the default search",
     trials=10,
     quick_trials=1,
-    order=11,
+    order=48,
     page="docs/static.md",
 )
