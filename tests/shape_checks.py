@@ -1,7 +1,7 @@
 """The type checker that executes shapes in tests: beartype, with an int allowed for a float.
 
-In each test the first calls of a function are checked. A loop that calls it some thousand times would
-otherwise spend most of its time on saying the same again.
+In each test the first calls of a function are checked. A loop that calls it some thousand times
+would otherwise spend most of its time on saying the same again.
 """
 
 import sys

@@ -72,7 +72,7 @@ def _transforms(simulated, update):
 
 
 def _together(many):
-    """One t distribution for all: a call of scipy's takes as long for one number as for a thousand."""
+    """One t distribution for all: scipy takes as long for one number as for a thousand."""
     parts = ([np.broadcast_to(getattr(t, name), t.loc.shape) for t in many]
              for name in ("loc", "scale", "dof"))  # fmt: skip
     return nig.StudentT(*map(np.array, parts))
