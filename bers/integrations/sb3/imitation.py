@@ -71,8 +71,8 @@ class Imitation:
         return self.clones[source]
 
     def become(self) -> None:
-        """Make the actor do what the leader's clone does, at once."""
-        if self._hook is None or not _acts(self.learner):
+        """Make the policy do what the leader's clone does, at once."""
+        if self._hook is None:
             return
         started = time.perf_counter()
         optimiser = torch.optim.Adam(self._policy.parameters(), lr=_RATE)
@@ -81,10 +81,13 @@ class Imitation:
             optimiser.zero_grad()
             far.backward()
             torch.optim.Adam.step(optimiser)
-        if hasattr(self.learner, "actor_target"):
-            self.learner.actor_target.load_state_dict(self.learner.actor.state_dict())
+        for name in ("actor", "q_net"):
+            aim = getattr(self.learner, f"{name}_target", None)
+            if aim is not None:
+                aim.load_state_dict(self._policy.state_dict())
         if getattr(self.learner, "ent_coef_optimizer", None) is not None:
             self._cool()
+        self._steps = 0
         self.weight = 1.0
         self.seconds += time.perf_counter() - started
 
