@@ -48,7 +48,7 @@ def test_the_policy_comes_close_to_the_source(kind):
     source = demonstrator(1.0, skilled=True, kind="discrete" if kind is DQN else "box")
     how = {"learning_rate": 3e-3, **({"train_freq": 1} if kind is DQN else {})}
     pulled, alone = (
-        learner(kind, source, **how).learn(300, callback=callback(follow=f)) for f in ("lead", "no")
+        learner(kind, source, **how).learn(140, callback=callback(follow=f)) for f in ("lead", "no")
     )
     near, far = agreement(pulled, source), agreement(alone, source)
     assert near > (0.85 if kind is DQN else -0.5)
@@ -67,7 +67,7 @@ def test_values_of_choices_are_pulled_in_any_unit_of_rewards(unit):
             return seen, unit * reward, *rest
 
     model = learner(DQN, source, Other(1.0, "discrete"), learning_rate=3e-3, train_freq=1)
-    model.learn(300, callback=callback())
+    model.learn(140, callback=callback())
     assert agreement(model, source) > 0.85
 
 
@@ -86,7 +86,7 @@ def test_the_leader_acts_for_a_whole_episode_and_the_spread_of_the_policy_shrink
     near = np.abs(wanted - did) < 0.4  # four times the spread of actions that are collected
     assert near.mean() > 0.8
     _, log_std, _ = model.actor.get_action_dist_params(torch.as_tensor(seen))
-    assert float(log_std.exp().mean()) < 0.5
+    assert float(log_std.detach().exp().mean()) < 0.5
 
 
 def test_the_pull_stays_within_the_librarys_clipping():
