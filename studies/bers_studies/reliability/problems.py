@@ -37,7 +37,7 @@ KINDS = ("bbob", "tables", "functions", "control")
 ROWS = 300
 """Of a target, at most."""
 _SOURCES, _SOURCE_ROWS = 4, 500
-_MISLEADING = 2
+_MISLEADING, _EACH = 4, 2  # targets of nobody, and of each source
 
 Fun = Callable[[np.ndarray], np.ndarray]
 
@@ -66,7 +66,7 @@ def set_of(kind: str, half: str, number: int, folder: Path) -> Set:
 
     >>> made = set_of("functions", "choose", 0, Path())
     >>> [target.right for target in made.targets]
-    [0, 1, 2, 3, None, None]
+    [0, 0, 1, 1, 2, 2, 3, 3, None, None, None, None]
     """
     rng = np.random.default_rng([KINDS.index(kind), half == "report", number])
     if kind == "bbob":
@@ -223,11 +223,10 @@ def _reactions(rng: np.random.Generator, table: _Words) -> Set:
     def ways() -> list[np.ndarray]:
         return [rng.permutation(count) for count in table.counts]
 
-    def pair() -> tuple[int, int]:
-        first, second = rng.choice(groups, 2, replace=False)
-        return int(first), int(second)
+    def some() -> list[int]:
+        return rng.choice(groups, 1 + _EACH, replace=False).tolist()
 
-    return _exchanged(rng, rows, ways, pair)
+    return _exchanged(rng, rows, ways, some)
 
 
 def _school(rng: np.random.Generator, folder: Path) -> Set:
@@ -238,11 +237,10 @@ def _school(rng: np.random.Generator, folder: Path) -> Set:
         own = rng.permutation(np.flatnonzero(np.isin(school, which)))[:n]
         return X[own][:, exchanged], y[own]
 
-    def pair() -> tuple[Any, Any]:
-        some = rng.choice(schools, 24, replace=False)
-        return some[:12], some[12:]
+    def some() -> list[Any]:
+        return np.split(rng.choice(schools, 12 * (1 + _EACH), replace=False), 1 + _EACH)
 
-    return _exchanged(rng, rows, lambda: rng.permutation(X.shape[1]), pair)
+    return _exchanged(rng, rows, lambda: rng.permutation(X.shape[1]), some)
 
 
 @cache
@@ -255,15 +253,16 @@ def _pupils(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, found.y, found.groups
 
 
-def _exchanged(rng: np.random.Generator, rows: Any, ways: Any, pair: Any) -> Set:
+def _exchanged(rng: np.random.Generator, rows: Any, ways: Any, some: Any) -> Set:
     sources, targets = [], []
     for i in range(_SOURCES + _MISLEADING):
-        way, (first, second) = ways(), pair()
+        way, (first, *others) = ways(), some()
         if i < _SOURCES:
             sources.append(Demonstrations(*rows(first, way, _SOURCE_ROWS), f"source {i}"))
         right = i if i < _SOURCES else None
         about = "another group" if i < _SOURCES else "misleading"
-        targets.append(Target(*rows(second, way, ROWS), right, about))
+        for other in others[: _EACH if i < _SOURCES else 1]:
+            targets.append(Target(*rows(other, way, ROWS), right, about))
     return Set(sources, targets)
 
 
@@ -279,9 +278,10 @@ def _tuning(rng: np.random.Generator, folder: Path) -> Set:
             x = rng.random((_SOURCE_ROWS, 7))
             sources.append(Demonstrations(x, accuracy(x, 20), f"task {i}"))
         right = i if i < _SOURCES else None
-        x = rng.random((ROWS, 7))
         about = "later epoch" if i < _SOURCES else "misleading"
-        targets.append(Target(x, accuracy(x, 52), right, about))
+        for _ in range(_EACH if i < _SOURCES else 1):
+            x = rng.random((ROWS, 7))
+            targets.append(Target(x, accuracy(x, 52), right, about))
     return Set(sources, targets)
 
 
@@ -350,7 +350,7 @@ def _functions(rng: np.random.Generator, drawn: Callable[..., Fun]) -> Set:
     D = int(rng.choice([2, 4, 8]))
     sources, targets = [], []
     for i in range(_SOURCES + _MISLEADING):
-        own, other, apart = drawn(rng, D), drawn(rng, D), float(rng.choice([0.0, 0.2, 0.4]))
+        own = drawn(rng, D)
         if i < _SOURCES:
             x = rng.random((_SOURCE_ROWS, D))
             if rng.random() < 0.5:  # rows around a place, as those of a search
@@ -359,11 +359,17 @@ def _functions(rng: np.random.Generator, drawn: Callable[..., Fun]) -> Set:
             sources.append(
                 Demonstrations(x, y + 0.05 * y.std() * rng.normal(size=len(y)), f"source {i}")
             )
-        x = rng.random((ROWS, D))
-        y = own(x) + apart * other(x)
-        y = y + 0.05 * y.std() * rng.normal(size=ROWS)
         right = i if i < _SOURCES else None
-        targets.append(Target(x, y, right, f"{apart:.0%} apart" if i < _SOURCES else "misleading"))
+        for _ in range(_EACH if i < _SOURCES else 1):
+            apart, other, x = (
+                float(rng.choice([0.0, 0.2, 0.4])),
+                drawn(rng, D),
+                rng.random((ROWS, D)),
+            )
+            y = own(x) + apart * other(x)
+            y = y + 0.05 * y.std() * rng.normal(size=ROWS)
+            about = f"{apart:.0%} apart" if i < _SOURCES else "misleading"
+            targets.append(Target(x, y, right, about))
     return Set(sources, targets)
 
 
@@ -424,10 +430,11 @@ def _arm(rng: np.random.Generator) -> Set:
     for i, goal in enumerate(goals):
         if i < _SOURCES:
             sources.append(Demonstrations(*rows(goal, _SOURCE_ROWS, 3.0), f"goal {i}"))
-        moved = goal + rng.choice([0.0, 0.1, 0.2]) * arm.reach * _direction(rng)
         right = i if i < _SOURCES else None
         about = "goal moved" if i < _SOURCES else "misleading"
-        targets.append(Target(*rows(moved, ROWS, 0.5), right, about))
+        for _ in range(_EACH if i < _SOURCES else 1):
+            moved = goal + rng.choice([0.0, 0.1, 0.2]) * arm.reach * _direction(rng)
+            targets.append(Target(*rows(moved, ROWS, 0.5), right, about))
     return Set(sources, targets)
 
 
@@ -444,11 +451,13 @@ def _supply(rng: np.random.Generator) -> Set:
         if i < _SOURCES:
             x, parts = _operated(rng, _SOURCE_ROWS)
             sources.append(Demonstrations(x, parts @ wish, f"owner {i}"))
-        apart = float(rng.choice([0.0, 0.2, 0.4]))
-        x, parts = _operated(rng, ROWS)
         right = i if i < _SOURCES else None
-        about = f"{apart:.0%} apart" if i < _SOURCES else "misleading"
-        targets.append(Target(x, parts @ (wish + apart * rng.normal(size=12)), right, about))
+        for _ in range(_EACH if i < _SOURCES else 1):
+            apart = float(rng.choice([0.0, 0.2, 0.4]))
+            x, parts = _operated(rng, ROWS)
+            y = parts @ (wish + apart * rng.normal(size=12))
+            about = f"{apart:.0%} apart" if i < _SOURCES else "misleading"
+            targets.append(Target(x, y, right, about))
     return Set(sources, targets)
 
 

@@ -36,15 +36,11 @@ def ridge_towards_equal(trust: Trust, f: np.ndarray, y: np.ndarray) -> np.ndarra
     """
     f, y = f - f.mean(0), (y - y.mean()) / (y.std() or 1.0)
     folds = np.arange(len(y)) % min(len(y), 5)
-    errors = [
-        sum(
-            np.sum(
-                (y[folds == k] - f[folds == k] @ _pulled(f[folds != k], y[folds != k], pull)) ** 2
-            )
-            for k in range(folds.max() + 1)
-        )
-        for pull in _PULLS
-    ]
+    errors = np.zeros(len(_PULLS))
+    for k in np.unique(folds):
+        out = folds == k
+        found = [_pulled(f[~out], y[~out], pull) for pull in _PULLS]
+        errors += [np.sum((y[out] - f[out] @ a) ** 2) for a in found]
     a = _pulled(f, y, _PULLS[int(np.argmin(errors))])
     return a / a.sum() if a.sum() > 0 else np.full(f.shape[1], 1 / f.shape[1])
 
