@@ -309,7 +309,8 @@ def tuning_tasks(folder: Path) -> tuple[int, ...]:
 def accuracies(folder: Path, task: int, x: np.ndarray, epoch: int = 52) -> np.ndarray:
     """Of settings, rows of the unit cube, on one of the tasks, counted from 0; in percent."""
     low, high, log, whole = _ranges(folder)
-    values = np.where(log, low * (high / low) ** x, low + x * (high - low))
+    ratio = np.where(log, high / np.where(log, low, 1.0), 1.0)
+    values = np.where(log, low * ratio**x, low + x * (high - low))
     values = np.where(whole, np.rint(values), values)
     rows = np.column_stack([np.full(len(x), epoch), values]).astype(np.float32)
     code = np.full((len(x), 1), tuning_tasks(folder)[task], np.int32)
