@@ -72,7 +72,7 @@ claims: $(VENV)/.dev ## the tables of claims in README.md and docs/, made anew f
 	$(BIN)/bers-studies claims -w README.md -w docs/index.md -w docs/claims.md
 
 docs: $(VENV)/.dev ## the documentation as a site under site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	PYTHONPATH=docs $(BIN)/zensical build --strict --clean
 
 clean: ## remove the virtual environment and everything built
-	rm -rf $(VENV) site build *.egg-info studies/build studies/*.egg-info .pytest_cache .ruff_cache
+	rm -rf $(VENV) site .cache build *.egg-info studies/build studies/*.egg-info .pytest_cache .ruff_cache

@@ -14,14 +14,18 @@ from matplotlib import rc_context
 from matplotlib.font_manager import FontProperties
 from matplotlib.mathtext import math_to_image
 
-_MATH = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
+_EQUATION = re.compile(r"\[Eq\. (\w+)\]")
 _EXAMPLE = re.compile(r"^(>>> .*(?:\n.+)*)", re.M)
 _SIZE = 13  # points, beside text of the same size
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    """MkDocs calls this for every page."""
-    return _MATH.sub(lambda found: f'<div class="math">{equation(found[1])}</div>', markdown)
+def fence(source: str, *_: Any, **__: Any) -> str:
+    """The Markdown extension superfences calls this for every fence named math.
+
+    >>> fence("a = b").startswith('<div class="math"><svg')
+    True
+    """
+    return f'<div class="math">{equation(source)}</div>'
 
 
 def equation(latex: str) -> str:
@@ -59,4 +63,4 @@ def fenced(text: str) -> str:
     >>> fenced("Adds.\\n\\n>>> 1 + 1\\n2").splitlines()[2:]
     ['```pycon', '>>> 1 + 1', '2', '```']
     """
-    return _EXAMPLE.sub(r"```pycon\n\1\n```", text)
+    return _EQUATION.sub(r"[\\[Eq. \1\\]][eq-\1]", _EXAMPLE.sub(r"```pycon\n\1\n```", text))

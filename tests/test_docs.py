@@ -1,11 +1,14 @@
 """Everything that the documents and examples show is run."""
 
 import doctest
+import json
+import os
 import re
 import runpy
 import shutil
 import subprocess
 import sys
+import zlib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -81,27 +84,43 @@ def test_make_knows_the_promised_targets():
 
 
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "-d", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    pages = {path: path.read_text() for path in tmp_path.rglob("*.html")}
-    assert tmp_path / "index.html" in pages
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")  # it builds beside its settings
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    for name in ("bers", "studies"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        env={**os.environ, "PYTHONPATH": "docs"},
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    site = tmp_path / "site"
+    pages = {path: path.read_text() for path in site.rglob("*.html")}
+    for page in (ROOT / "docs").rglob("*.md"):
+        at = site / page.relative_to(ROOT / "docs").with_suffix("")
+        assert (at.parent if at.name == "index" else at) / "index.html" in pages, page
     loaded = re.compile(r"""(?:src=|<link[^>]* href=|@import |url\()["']?(?:https?:)?//""")
     for path, text in pages.items():
         assert not loaded.search(text), path
-    assert not loaded.search((tmp_path / "site.css").read_text())
+    assert not loaded.search((site / "site.css").read_text())
     # equations are drawn, and docstrings are on the pages of the API, their examples as code
-    method = pages[tmp_path / "method" / "index.html"]
+    method = pages[site / "method" / "index.html"]
     assert method.count('<div class="math"><svg') == (ROOT / "docs/method.md").read_text().count(
         "```math"
     )
-    api = pages[tmp_path / "api" / "index.html"]
+    api = pages[site / "api" / "index.html"]
     assert "Which of the sources the target should learn from" in api
     assert "<blockquote>" not in api
     import bers
 
     for name in bers.__all__:
         assert re.search(rf'<h3 id="bers\.[a-z_.]+\.{name}"', api), name
+    # names can be searched for, other sites can link to them, and equations are linked to
+    found = {item["title"] for item in json.loads((site / "search.json").read_text())["items"]}
+    assert {"rank", "minimize", "The method on one page"} <= found
+    inventory = zlib.decompress((site / "objects.inv").read_bytes().split(b"\n", 4)[4]).decode()
+    assert re.search(r"^bers\.trust\.trust\.Trust py:class 1 api/", inventory, re.M)
+    assert 'href="../../equations/#eq-odds">[Eq. odds]' in pages[site / "api/trust/index.html"]
 
 
 def test_examples_of_what_builds_the_site_run():
@@ -109,7 +128,7 @@ def test_examples_of_what_builds_the_site_run():
     hooks = module_from_spec(where)
     where.loader.exec_module(hooks)
     failed, run = doctest.testmod(hooks)
-    assert (failed, run) == (0, 2)
+    assert (failed, run) == (0, 3)
     drawn = hooks.equation(r"\dfrac{a}{b} < c")
     assert 'aria-label="\\dfrac{a}{b} &lt; c"' in drawn
     assert not re.search(r"<style|#ffffff|\n", drawn)  # the page's own colours, in one line

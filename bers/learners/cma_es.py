@@ -20,18 +20,25 @@ from bers.data.checks import whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.learners.differential_evolution import start_point
-from bers.learners.quadratic import GRID, Quadratic, Trade, agreement
+from bers.learners.quadratic import Quadratic, Trade, Valley, agreement, grid_with
 from bers.reuse.points import PointGuide
 
 _WIDTH_NEAR_SOURCES = 0.1  # of the box: a source's optimum is not the target's, but not far
+_SOON = 3  # times D + 2 evaluations, in which a run near a source should pay
+_NARROW = 0.02  # of the box: the second run near a source, if its own valley is a narrow one
 _AGREED = 0.85  # Kendall's correlation from which the model answers for the rest of a generation
 _AT_LEAST = 15  # rows that agreement is measured on
 _NEAR = 4.0  # times √D: rows farther from the centre do not teach the model
 _STEP = 1.5  # times √D: how far the model's own minimum may be
+_AGAIN = 20  # times that a point out of bounds is drawn anew
 _ROWS = 300  # that the model is made of, at most
 _KEPT = 2000  # rows to choose these from
-_RECHOSEN = 1.1  # growth of the rows after which the model's trade is chosen anew
-_MANY = 8  # sources that are tried at once; of more, the next only if these paid
+_RECHOSEN = 1.1, 1.25  # growth of few and of many rows after which the trade is chosen anew
+_FEW = 100
+_REACHES = (0.06, 0.25)  # of the box, per variable: how far a past run's shape is looked at
+_SHOWN = 400  # rows of a past run that its shape is made of, at most
+_TAUGHT = 3  # times as many rows as curvatures: a past run's shape has nothing to add
+_MANY = 32  # sources that are tried at once; of more, the next only if these paid
 
 
 @dataclass(frozen=True)
@@ -235,11 +242,25 @@ class Evolution:
     """Least values of this run's last generations."""
     spread: float = 0.0
     """Of the values of this run's first generation."""
+    model: Quadratic | None = None
+    """Of the last generation, with all that was evaluated."""
+    metric: "_Metric | None" = None
+    """Its coordinates."""
     trade: Trade | None = None
     chosen_at: int = 0
     """Number of rows that the model's trade was chosen for."""
     tried: int = 0
     """Sources whose best points were tried; -1: no more will be."""
+    home: Float64[np.ndarray, " free"] | None = None
+    """The past runs' best point."""
+    widths: tuple[float, ...] = ()
+    """Of runs that are still to start there."""
+    owed: int = 0
+    """Evaluations within which a run from there is to find something better; 0: it has."""
+    centres: Float64[np.ndarray, "shapes free"] | None = None
+    """Of shapes of past runs: where they are flat."""
+    bends: Float64[np.ndarray, "shapes free free"] | None = None
+    """Of these: second derivatives."""
     over: bool = False
 
 
@@ -251,6 +272,8 @@ class Begun:
     points: Float64[np.ndarray, "k free"]
     sources: Int[np.ndarray, " k"] | None = None
     """If these are points of sources: whose; -1 is the search's own start."""
+    runs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    """All rows of these sources."""
 
     @property
     def size(self) -> int:
@@ -289,13 +312,15 @@ class EvolutionStrategy:
         rows = self._unit(x)
         grown = replace(
             state,
+            model=None,
+            metric=None,
             rows=np.concatenate([state.rows, rows]),
             values=np.concatenate([state.values, f]),
         )
         if not f[top] < best:
             return grown
         if state.inside is not None:
-            z = _Metric.of(_restored(state.inside)).round(rows[top : top + 1])
+            z = _Metric.of(state.inside).round(rows[top : top + 1])
             if np.linalg.norm(z) <= _NEAR * math.sqrt(rows.shape[1]):
                 return grown
         return replace(
@@ -343,7 +368,11 @@ class EvolutionStrategy:
         )
         if begun.sources is not None:
             return self._tried(state, begun, better), seen
-        return (state if state.under_way is None else self._evaluated(state, y)), seen
+        if state.under_way is None:
+            return state, seen
+        if state.owed:
+            state = replace(state, owed=0 if better.any() else state.owed - n or -1)
+        return self._evaluated(state, y), seen
 
     def iterate(
         self, rng: np.random.Generator, state: Evolution, guide: PointGuide | None = None
@@ -379,7 +408,8 @@ class EvolutionStrategy:
         if state.tried == 0 and not len(state.values):  # the own start, to compare with
             points = np.concatenate([points, np.full((1, points.shape[1]), 0.5)])
             sources = np.append(sources, -1)
-        return Begun(state, points, sources)
+        runs = tuple(guide.runs[i] for i in chosen) if len(guide.runs) else ()
+        return Begun(state, points, sources, runs)
 
     def _is_known(self, guide: PointGuide, i: int) -> bool:
         return guide.values is not None and not np.isnan(guide.values[i][0])
@@ -391,10 +421,35 @@ class EvolutionStrategy:
         top = int(np.argmin(state.f))
         paid = bool(better.any()) and not own[top] and int(np.sum(~own)) == _MANY
         state = replace(state, tried=state.tried + len(own) if paid else -1)
+        state = self._looked(state, begun, bool(better[top]))
         if not better[top]:
             return state
-        sigma = 0.0 if own[top] else _WIDTH_NEAR_SOURCES
-        return replace(state, start=begun.points[top], sigma=sigma)
+        if own[top]:
+            return replace(state, start=begun.points[top], sigma=0.0)
+        start = begun.points[top]
+        return replace(
+            state,
+            start=start,
+            sigma=_WIDTH_NEAR_SOURCES,
+            home=start,
+            widths=(_NARROW,),
+            owed=_SOON * (len(start) + 2),
+        )
+
+    def _looked(self, state: Evolution, begun: Begun, better: bool) -> Evolution:
+        """The shape of the past run whose best point was worth most, near to it and wider."""
+        if not len(begun.runs) or not (better or state.centres is None):
+            return state
+        x, y = begun.runs[int(np.argmin(state.f[: len(begun.runs)]))]
+        inside = np.all((x >= self.low) & (x <= self.high), axis=1)
+        u, y = self._unit(x[inside].astype(np.float64)), y[inside]
+        rows = min(_SHOWN, 2 * _curvatures(u.shape[1]))
+        looks = [Valley.of(u, y, reach, rows) for reach in _REACHES] if len(u) else []
+        found = [one for one in looks if one is not None]
+        if not found:
+            return state
+        centres, bends = zip(*((one.centre, one.bend) for one in found), strict=True)
+        return replace(state, centres=np.array(centres), bends=np.array(bends))
 
     # generations
 
@@ -404,12 +459,11 @@ class EvolutionStrategy:
         D, first = state.rows.shape[1], state.runs == 0 or state.start is not None
         mean = rng.random(D) if not first else np.full(D, 0.5)
         mean = mean if state.start is None else state.start
-        box = np.column_stack([np.zeros(D), np.ones(D)])
         sigma = state.sigma or self.config.sigma
-        search = CMA(mean.copy(), sigma, box, seed=0, population_size=state.size)
+        search = CMA(mean.copy(), sigma, seed=0, population_size=state.size)
         return replace(
             state,
-            inside=search.__getstate__(),
+            inside=_kept(search),
             start=None,
             sigma=0.0,
             runs=state.runs + 1,
@@ -421,13 +475,14 @@ class EvolutionStrategy:
     def _sampled(self, rng: np.random.Generator, state: Evolution) -> Evolution:
         """A generation, in the order of what the model expects; its own minimum is one of them."""
         assert state.inside is not None
-        search = _restored(state.inside)
-        search.reseed_rng(int(rng.integers(2**32)))
-        points = np.array([search.ask() for _ in range(state.size)])
-        order = np.arange(state.size)
-        metric = _Metric.of(search)
+        metric = _Metric.of(state.inside)
+        points, order = metric.sample(rng, state.size), np.arange(state.size)
         if self._modelled(state):
-            state, model = self._model(state, metric)
+            model = None
+            if state.model is not None and state.metric is not None:
+                model = state.model.seen_by(*state.metric.other(metric))
+            else:
+                state, model = self._model(state, metric)
             if model is not None:
                 D = points.shape[1]
                 points[-1] = np.clip(metric.back(model.minimum(_STEP * math.sqrt(D))), 0, 1)
@@ -441,21 +496,25 @@ class EvolutionStrategy:
 
     def _model(self, state: Evolution, metric: "_Metric") -> tuple[Evolution, Quadratic | None]:
         """Of the rows near the search; how it trades is chosen anew when these have grown."""
-        D = state.rows.shape[1]
+        D, shapes = state.rows.shape[1], 0 if state.centres is None else len(state.centres)
+        if len(state.values) > _TAUGHT * _curvatures(D):
+            shapes = 0
         fine = np.isfinite(state.values)
         z, y = metric.round(state.rows[fine]), state.values[fine]
         away = np.linalg.norm(z, axis=1)
-        near = np.argsort(away, kind="stable")[: min(_ROWS, 3 * D + D * (D + 3) // 2)]
+        near = np.argsort(away, kind="stable")[: min(_ROWS, 2 * D + _curvatures(D))]
         reach = max(_NEAR * math.sqrt(D), np.sort(away)[min(len(away), 2 * D + 2) - 1])
         near = near[away[near] <= reach]
         if len(near) > 3 * D:  # the worst tell little of where the best are
-            near = near[y[near] <= np.quantile(y[near], 0.9)]
+            near = near[y[near] <= np.sort(y[near])[int(0.9 * (len(near) - 1))]]
         if len(near) < D + 2:
             return state, None
-        kept = state.trade is not None and len(state.values) < _RECHOSEN * state.chosen_at
-        grid = (state.trade,) if kept else GRID
+        valleys = () if state.centres is None else metric.valleys(state.centres, state.bends)
+        growth = _RECHOSEN[state.chosen_at > _FEW]
+        kept = state.trade is not None and len(state.values) < growth * state.chosen_at
+        grid = (state.trade,) if kept else grid_with(shapes)
         try:
-            model = Quadratic.of(z[near], y[near], grid)  # pyright: ignore[reportArgumentType]
+            model = Quadratic.of(z[near], y[near], grid, valleys)  # pyright: ignore[reportArgumentType]
         except ValueError:  # nothing on the grid could be solved
             return state, None
         if not kept:
@@ -473,9 +532,9 @@ class EvolutionStrategy:
         state = replace(state, under_way=now)
         if done == size:
             batch = state.batch if len(y) == size else _next_batch(state.batch, done)
-            return self._ended(replace(state, batch=batch), now.values)
-        search = _restored(state.inside)
-        metric = _Metric.of(search)
+            state = replace(state, batch=batch, model=None, metric=None)
+            return self._ended(state, now.values)
+        metric = _Metric.of(state.inside)
         state, model = self._model(state, metric)
         if model is None:
             return state
@@ -488,7 +547,8 @@ class EvolutionStrategy:
         # what is only expected is never better than what was seen
         lift = max(0.0, np.nanmin(values) - expected[missing].min())
         filled = np.where(missing, expected + lift, values)
-        return self._ended(replace(state, batch=_next_batch(state.batch, done)), filled)
+        state = replace(state, batch=_next_batch(state.batch, done), model=model, metric=metric)
+        return self._ended(state, filled)
 
     def _ended(self, state: Evolution, values: np.ndarray) -> Evolution:
         """The strategy learns from a generation, by ranks; a run that has converged ends."""
@@ -502,12 +562,17 @@ class EvolutionStrategy:
         spread = state.spread or (float(np.ptp(seen)) if len(seen) else 0.0)
         enough = 10 + math.ceil(30 * now.points.shape[1] / state.size)
         best = (*state.best, float(seen.min(initial=np.inf)))[-enough:]
-        state = replace(
-            state, inside=search.__getstate__(), under_way=None, best=best, spread=spread
-        )
-        if not self._at_rest(state, seen, enough) and not search.should_stop():
+        state = replace(state, inside=_kept(search), under_way=None, best=best, spread=spread)
+        vain = state.owed < 0  # nothing better than the start, for too long
+        if not vain and not self._at_rest(state, seen, enough) and not search.should_stop():
             return state
-        return replace(state, inside=None, size=2 * state.size, trade=None, chosen_at=0)
+        state = replace(state, inside=None, model=None, metric=None, trade=None, chosen_at=0)
+        if state.widths:  # wide steps may have left the valley that the past run knew
+            now, *later = state.widths
+            start = state.home if now == _NARROW else state.rows[np.argmin(state.values)]
+            later = [*later, _WIDTH_NEAR_SOURCES] if vain else later
+            return replace(state, start=start, sigma=now, widths=tuple(later), owed=0)
+        return replace(state, size=2 * state.size)
 
     def _at_rest(self, state: Evolution, seen: np.ndarray, enough: int) -> bool:
         """Whether values differ by nothing that counts; what numbers can show is the least."""
@@ -539,17 +604,44 @@ class _Metric:
     fro: np.ndarray
 
     @classmethod
-    def of(cls, search: Any) -> "_Metric":
-        inside = search.__getstate__()
-        B, d = search._eigen_decomposition()
-        d = np.maximum(d, 1e-150)
+    def of(cls, inside: dict[str, Any]) -> "_Metric":
+        B, d = inside["_B"], np.maximum(inside["_D"], 1e-150)
         return cls(inside["_mean"], B / (d * inside["_sigma"]), (B * d).T * inside["_sigma"])
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Points of the strategy; those out of the cube are drawn again, then moved inside."""
+        x = self.back(rng.normal(size=(size, len(self.mean))))
+        for _ in range(_AGAIN):
+            out = np.any((x < 0) | (x > 1), axis=1)
+            if not out.any():
+                return x
+            x[out] = self.back(rng.normal(size=(int(out.sum()), len(self.mean))))
+        return np.clip(x, 0, 1)
 
     def round(self, x: np.ndarray) -> np.ndarray:
         return (x - self.mean) @ self.to
 
+    def valleys(self, centres: np.ndarray, bends: np.ndarray) -> tuple[Valley, ...]:
+        return tuple(
+            Valley(c, B).seen_by(self.mean, self.to, self.fro)
+            for c, B in zip(centres, bends, strict=True)
+        )
+
+    def other(self, now: "_Metric") -> tuple[np.ndarray, np.ndarray]:
+        """Where the centre of others is here, and their axes."""
+        return self.round(now.mean), now.fro @ self.to
+
     def back(self, z: np.ndarray) -> np.ndarray:
         return self.mean + z @ self.fro
+
+
+def _curvatures(D: int) -> int:
+    """Of a quadratic function, with slopes and level.
+
+    >>> _curvatures(2)
+    6
+    """
+    return (D + 1) * (D + 2) // 2
 
 
 def _next_batch(batch: int, done: int) -> int:
@@ -557,13 +649,20 @@ def _next_batch(batch: int, done: int) -> int:
     return max(1, done - 1) if done > batch else max(1, batch // 2)
 
 
+def _kept(search: Any) -> dict[str, Any]:
+    """All that the package's object is, without its generator, which is never used."""
+    search._eigen_decomposition()
+    return {name: value for name, value in vars(search).items() if name != "_rng"}
+
+
 def _restored(inside: dict[str, Any]) -> Any:
-    """The package's object, by its protocol for pickling; what it shares is copied."""
+    """The package's object again; what it shares is copied."""
     from cmaes import CMA
 
     search = CMA.__new__(CMA)
-    copied = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inside.items()}
-    search.__setstate__(copied)
+    search.__dict__.update(
+        {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in inside.items()}
+    )
     return search
 
 
@@ -599,7 +698,11 @@ def _apart(state: Evolution) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             for part in fields(value):
                 put(f"under_way.{part.name}", getattr(value, part.name))
         elif isinstance(value, Trade):
-            put("trade", [value.curvature, value.noise])
+            put(one.name, [value.curvature, value.noise, value.valley])
+        elif isinstance(value, Quadratic | _Metric):
+            for part in fields(value):
+                if part.name != "trade":  # the state has it
+                    put(f"{one.name}.{part.name}", getattr(value, part.name))
         elif isinstance(value, tuple):
             put(one.name, np.array(value))
         else:
@@ -615,8 +718,12 @@ def _together(arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> Evolution
         return {k[len(prefix) :]: every.pop(k) for k in list(every) if k.startswith(prefix)}
 
     inside, generation = under("inside."), under("under_way.")
+    model, metric = under("model."), under("metric.")
     every["inside"] = inside if every.get("inside") else None
     every["under_way"] = Generation(**generation) if generation else None
     every["trade"] = None if every["trade"] is None else Trade(*every["trade"])
-    every["best"] = tuple(every["best"].tolist())
+    every["model"] = Quadratic(**model, trade=every["trade"]) if model else None
+    every["metric"] = _Metric(**metric) if metric else None
+    for name in ("best", "widths"):
+        every[name] = tuple(every[name].tolist())
     return Evolution(**every)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Float64, Int
 from scipy import stats
-from scipy.linalg import lapack
+from scipy.linalg import lapack, solve_triangular
 from scipy.special import gammaln
 
 from bers.errors import ConfigError, DataError, PrecisionWarning
@@ -295,7 +295,10 @@ def draw(
     """
     sigma2 = head.beta / rng.gamma(head.alpha, size=(size, *head.alpha.shape))
     z = rng.standard_normal((size, *head.mu.shape))
-    step = np.linalg.solve(head.U, z[..., None])[..., 0]
+    if head.U.ndim == 2:  # one factor for all draws
+        step = solve_triangular(head.U, z.T).T
+    else:
+        step = np.linalg.solve(head.U, z[..., None])[..., 0]
     return head.mu + np.sqrt(sigma2)[..., None] * step, sigma2
 
 

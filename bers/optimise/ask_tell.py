@@ -39,7 +39,8 @@ from bers.trust.ranking import Ranking
 from bers.trust.trust import Trust
 
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
-_PATIENCE = 0.25  # growth of the rows after which past runs are weighed anew by CMA-ES
+_PATIENCE = 1.0  # growth of the rows after which past runs are weighed anew by CMA-ES
+_LIGHT = ModelConfig(hidden=(64,), latent_dim=16, batches=500, learning_rate=1e-3)
 _FORMAT = "bers-run-2"
 _SAVED = {"DE": DE, "CMAES": CMAES}
 
@@ -120,6 +121,8 @@ class Optimizer:
             self._know([point.tobytes() for point in self._first[fine]], known[fine])
         self._states = self._rng_states(own)
         if self._usable():
+            if model is None and isinstance(self.learner, CMAES):
+                model = _LIGHT  # it tries past runs, and weighs them for those who want to know
             self.reuse = past_points(
                 own, self.runs, reuse or ReuseConfig(), model, self.low, self.high, progress
             )
@@ -585,6 +588,7 @@ def past_points(
         low=low,
         high=high,
     )
+    points = replace(points, runs=tuple((run.x, run.y) for run in runs))  # before any transform
     return Reuse(trust, points, config.schedule, rng)
 
 
@@ -624,6 +628,7 @@ def _reuse_of(
         how=config.guard,
         pick=config.pick,
         elites=config.elites,
+        runs=tuple((run.x, run.y) for run in runs),
     )
     unseen, done = about.get("unseen", 0), len(arrays["y"])
     rows = Experience(arrays["x"][done - unseen :], arrays["y"][done - unseen :])

@@ -95,6 +95,8 @@ class PointGuide:
     guard: Guard | None = None
     open: Sequence[Int[np.ndarray, " _"]] | None = None
     """Which of the points may be drawn; None: all."""
+    runs: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+    """All rows (x, y) of every source, for learners that look at more than its best points."""
 
     @property
     def share(self) -> float:
@@ -165,6 +167,8 @@ class PointReuse:
     """Which points are handed over: a source's own best, or those that the target's head expects
     to be best on the target."""
     elites: int = 16
+    runs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
+    """All rows of every source, in the units in which they came."""
 
     @classmethod
     def of(
@@ -181,7 +185,7 @@ class PointReuse:
         count = elites * (1 if pick == "best" else _MORE)
         points = tuple(np.clip(best_points(x, y, count), low, high) for x, y in runs)
         values = tuple(np.full(len(own), np.nan) for own in points)
-        return cls(points, values, Guard.new(len(points)), how, pick, elites)
+        return cls(points, values, Guard.new(len(points)), how, pick, elites, tuple(runs))
 
     def guide(self, rng: np.random.Generator, trust: Expects, p_m: float) -> PointGuide:
         """What the learner may take in the next iteration."""
@@ -193,6 +197,7 @@ class PointReuse:
             values=self.values if self.how == "trial" else None,
             guard=self.guard if self.how == "success" else None,
             open=self._open(trust),
+            runs=self.runs,
         )
 
     def _open(self, trust: Expects) -> list[np.ndarray] | None:

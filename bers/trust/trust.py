@@ -552,8 +552,13 @@ class Trust:
         >>> bool(trust.relabel(run.x, pessimism=1.0)[0] < trust.relabel(run.x)[0])
         True
         """
-        expected = self.predict(x)
-        labels = expected.mean - pessimism * expected.scale
+        if pessimism:
+            expected = self.predict(x)
+            labels = expected.mean - pessimism * expected.scale
+        else:  # spreads cost more than all the rest
+            head, model = self.head, self.model
+            assert model is not None
+            labels = model.features(x) @ head.mu
         return undo(getattr(self.target, "transforms", ()), labels)
 
     def worth(

@@ -16,7 +16,7 @@ from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna import KEY, BersSampler, pays
-from bers.integrations.optuna.sampler import believed
+from bers.integrations.optuna.handing import believed
 from bers.integrations.optuna.space import as_earlier, fitting, row, rows_of
 from bers.model.config import ModelConfig
 from bers.schedules import Constant, Power  # noqa: F401  for what warnings say
@@ -322,7 +322,7 @@ def test_copies_and_threads(past, rule):
     sampler = BersSampler(past, seed=0, model=SMALL, reuse=replace(USUAL, rule=rule))
     study = study_of(near(1e-2, 64), 6, sampler)
     copies = pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)
-    assert sampler._trust.now.has_target
+    assert sampler._way.trust.now.has_target
     state = pickle.dumps(study.trials)
     study.optimize(near(1e-2, 64), n_trials=4)
     for one in copies:
@@ -371,14 +371,14 @@ def test_a_rule_without_posteriors_has_a_model_where_points_are_predicted(past, 
         sampler = BersSampler({"right": past["right"]}, seed=0, model=SMALL, reuse=reuse)
         runs[pick] = study_of(near(2e-3, 88), 12, sampler)
         assert sampler.weights == {"right": 1.0, "nobody": 0.0}
-        at = sampler._trust.sources[0].x[:5]
-        expected = sampler._trust.expected(at)
+        at = sampler._way.trust.sources[0].x[:5]
+        expected = sampler._way.trust.expected(at)
         if pick == "predicted":
-            np.testing.assert_array_equal(expected, sampler._trust.now.predict(at).mean)
+            np.testing.assert_array_equal(expected, sampler._way.trust.now.predict(at).mean)
             assert np.ptp(expected) > 0
         else:
             assert expected is None
-            assert sampler._trust.now.model is None
+            assert sampler._way.trust.now.model is None
     chosen = [[t.user_attrs[KEY].get("point") for t in runs[pick].trials] for pick in runs]
     assert chosen[0] != chosen[1]
 
@@ -412,6 +412,7 @@ def test_old_words_warn_and_give_the_same_trials(past, old, new, told):
 
 def test_old_defaults_and_both_words_at_once(past):
     same = BersSampler(past, schedule=None)  # it was the default, and is no word to warn of
-    assert same.reuse == BersSampler(past).reuse == BersSampler(past, reuse=USUAL).reuse
+    assert same.reuse is None
+    assert BersSampler(past, model=SMALL).reuse == BersSampler(past, reuse=USUAL).reuse
     with pytest.raises(ConfigError, match="elites= is part of reuse= now. Set it there"):
         BersSampler(past, elites=4, reuse=USUAL)

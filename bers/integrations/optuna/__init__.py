@@ -14,6 +14,8 @@ except ImportError as error:
         "bers.integrations.optuna needs Optuna: pip install 'bers[optuna]'."
     ) from error
 
-from bers.integrations.optuna.sampler import KEY, BersSampler, pays
+from bers.integrations.optuna.handing import pays
+from bers.integrations.optuna.sampler import BersSampler
+from bers.integrations.optuna.space import KEY
 
 __all__ = ["KEY", "BersSampler", "pays"]

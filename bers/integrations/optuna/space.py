@@ -9,7 +9,7 @@ of a single parameter as the new study takes them.
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import Any
 
@@ -31,6 +31,8 @@ from bers.errors import DataError, DataWarning
 from bers.text import printable, unique
 
 Space = Mapping[str, BaseDistribution]
+KEY = "bers"
+"""Where a trial keeps what was believed, and whose point it is: `trial.user_attrs[KEY]`."""
 _ROWS = 1000  # of an earlier study that the model is shown: the best, and some of all others
 
 
@@ -45,11 +47,21 @@ class Earlier:
     """Their values, the less the better."""
     direction: StudyDirection | None = StudyDirection.MINIMIZE
     """Of the study it was; None if that is not known."""
+    kinds: Mapping[str, BaseDistribution] = field(default_factory=dict)
+    """The distribution of every parameter, as it was last."""
+    trials: tuple[FrozenTrial, ...] = ()
+    """What it was made of, while the direction is not known."""
 
     @property
     def names(self) -> set[str]:
         """Of all parameters that any trial has."""
         return {name for params in self.params for name in params}
+
+    @property
+    def sometimes(self) -> set[str]:
+        """Of parameters that some trials have and others do not."""
+        every = set(self.params[0]).intersection(*self.params) if self.params else set()
+        return self.names - every
 
     def towards(self, maximised: bool) -> "Earlier":
         """The same for a new study; if no direction is known, it is the new study's.
@@ -60,6 +72,9 @@ class Earlier:
         """
         if self.direction is not None or not maximised:
             return self
+        if self.trials:
+            turned = _of_trials(self.name, self.trials, StudyDirection.MAXIMIZE, quiet=True)
+            return replace(turned, direction=None)
         return replace(self, params=self.params[::-1], y=-self.y[::-1])
 
 
@@ -86,7 +101,10 @@ def _earlier(one: Any, key: Any) -> Earlier:
     name = key if isinstance(key, str) else f"study {key}"
     if isinstance(one, Demonstrations):
         columns = [dict(zip(one.x_names, row, strict=True)) for row in one.x.tolist()]
-        return _sorted(name if isinstance(key, str) else one.name, columns, one.original_y)
+        ends = zip(one.x_names, one.x.min(0).tolist(), one.x.max(0).tolist(), strict=True)
+        kinds = {key: FloatDistribution(low, high) for key, low, high in ends} if one.n else {}
+        found = _sorted(name if isinstance(key, str) else one.name, columns, one.original_y)
+        return replace(found, kinds=kinds)
     if isinstance(one, Study):
         if len(one.directions) > 1:
             raise DataError(
@@ -105,22 +123,62 @@ def _earlier(one: Any, key: Any) -> Earlier:
 
 
 def _of_trials(
-    name: str, trials: Sequence[FrozenTrial], direction: StudyDirection | None
+    name: str,
+    trials: Sequence[FrozenTrial],
+    direction: StudyDirection | None,
+    quiet: bool = False,
 ) -> Earlier:
-    """Completed trials only: what a pruned one would have been worth is not known."""
+    """Trials with a value; what was pruned is worth no less than the middle of them."""
     done = [t for t in trials if t.state == TrialState.COMPLETE and t.params]
     if any(len(trial.values) != 1 for trial in done):
         raise DataError(f"'{printable(name)}' has trials with several values; one is needed.")
     sign = -1.0 if direction == StudyDirection.MAXIMIZE else 1.0
     values = np.array([sign * trial.values[0] for trial in done], np.float64)
-    return replace(
-        _sorted(name, [dict(trial.params) for trial in done], values), direction=direction
-    )
+    fine = values[usable(values)]
+    if len(fine):
+        broken = np.array([constrained(t) for t in done], bool)
+        values[broken & usable(values)] = fine.max()
+        middle = float(np.median(fine))
+        pruned = [t for t in trials if t.state == TrialState.PRUNED and t.params]
+        for t in pruned:
+            last = last_value(t)
+            if last is not None:
+                done.append(t)
+                values = np.append(values, max(middle, sign * last))
+    kinds = {key: kind for t in done for key, kind in t.distributions.items()}
+    found = _sorted(name, [dict(trial.params) for trial in done], values, quiet=quiet)
+    kept = tuple(trials) if direction is None else ()
+    return replace(found, direction=direction, kinds=kinds, trials=kept)
 
 
-def _sorted(name: str, params: list[dict[str, Any]], y: np.ndarray) -> Earlier:
+def usable_value(value: float) -> bool:
+    """Whether a value can be learned from.
+
+    >>> usable_value(1.0), usable_value(float("inf")), usable_value(1e200)
+    (True, False, False)
+    """
+    return bool(usable(np.array([value]))[0])
+
+
+def last_value(trial: FrozenTrial) -> float | None:
+    """What a trial reported last, if it is a number."""
+    if not trial.intermediate_values:
+        return None
+    value = float(trial.intermediate_values[max(trial.intermediate_values)])
+    return value if usable_value(value) else None
+
+
+def constrained(trial: FrozenTrial) -> bool:
+    """Whether a trial breaks a constraint."""
+    found = trial.system_attrs.get("constraints") or ()
+    found = found.values() if isinstance(found, Mapping) else found
+    found = [*found, *(getattr(trial, "constraints", None) or {}).values()]
+    return any(value > 0 for value in found)
+
+
+def _sorted(name: str, params: list[dict[str, Any]], y: np.ndarray, quiet: bool = False) -> Earlier:
     fine = np.flatnonzero(usable(y))
-    if len(fine) < len(y):
+    if len(fine) < len(y) and not quiet:
         warnings.warn(
             f"'{printable(name)}': {len(y) - len(fine)} of {len(y)} values are not finite or "
             "beyond 1e150; these trials are left out.",

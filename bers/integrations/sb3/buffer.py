@@ -164,25 +164,60 @@ class BersReplayBuffer(ReplayBuffer):
             both = [_map(partial(np.take, indices=_places(foreign), axis=0), part) for part in both]
         return self._handed(both, env)
 
-    def shown(self, rows: Int[np.ndarray, " n"], env: Any = None) -> tuple[Any, torch.Tensor]:
-        """Observations and actions at some rows of the sources, as the learner's networks see them.
+    def rows_of_sources(self, rows: Int[np.ndarray, " n"]) -> tuple[Any, np.ndarray]:
+        """Observations and actions at some rows of the sources, as they are stored.
 
         Parameters
         ----------
         rows
             Numbers of rows, all sources one behind the other.
-        env
-            What normalises observations, if anything.
 
         Returns
         -------
         tuple
-            Two tensors; the first is a dictionary of them if observations are dictionaries.
+            Rows of observations, a dictionary of them if observations are dictionaries; actions.
         """
+        if self.pool is None:
+            self._fill()
         assert self.pool is not None
-        take, move = partial(np.take, indices=rows, axis=0), partial(self.to_torch, copy=False)
-        seen = self._normalize_obs(_map(take, self.pool.observations), env)
-        return _map(move, seen), move(take(self.pool.actions))
+        take = partial(np.take, indices=rows, axis=0)
+        return _map(take, self.pool.observations), take(self.pool.actions)
+
+    def own_states(self, rng: np.random.Generator, rows: int) -> Any:
+        """Observations that the learner has stored, as they are.
+
+        Parameters
+        ----------
+        rng
+            Which ones.
+        rows
+            How many.
+
+        Returns
+        -------
+        Array or dict
+            One row each, drawn with repetition.
+        """
+        held = self.buffer_size if self.full else self.pos
+        at, env = rng.integers(0, max(held, 1), rows), rng.integers(0, self.n_envs, rows)
+        return _map(lambda part: part[at, env], self.observations)
+
+    def as_the_networks_see(self, observations: Any, env: Any = None) -> Any:
+        """Stored observations as tensors, normalised like those of a batch.
+
+        Parameters
+        ----------
+        observations
+            Rows of them.
+        env
+            What normalises them, if anything.
+
+        Returns
+        -------
+        Tensor or dict
+            For the learner's networks.
+        """
+        return _map(partial(self.to_torch, copy=False), self._normalize_obs(observations, env))
 
     def since(self, added: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """What came in after the first `added` rows and is still here.

@@ -2,8 +2,9 @@
 
 Enters: a learner whose replay buffer is a `BersReplayBuffer`. Every few steps the rows that came in
 are shown to the model of what the sources wanted, the weights are solved for anew, and the buffer
-is told. Leaves: weights, chances and the make-up of batches in the library's logger and progress
-bar, and a file to go on from.
+is told. The source that is worth most in the learner's task is tried, and followed while that
+pays. Leaves: weights, whom the learner follows and the make-up of batches in the library's logger
+and progress bar, and a file to go on from.
 """
 
 import os
@@ -11,7 +12,7 @@ import time
 import warnings
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float64
@@ -25,7 +26,8 @@ from bers.data.transitions import Inputs
 from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataWarning, FileError
 from bers.integrations.sb3.buffer import BersReplayBuffer
-from bers.integrations.sb3.imitation import imitation
+from bers.integrations.sb3.following import Following
+from bers.integrations.sb3.imitation import Imitation, can_be_led, can_be_pulled
 from bers.integrations.sb3.log import record, show
 from bers.integrations.sb3.sources import flat, in_space
 from bers.integrity import read_sealed, write_sealed
@@ -50,13 +52,21 @@ from bers.schedules import (
 )
 from bers.trust.rules import Rule, without_gains
 from bers.trust.trust import Trust
+from bers.trust.worth import Worth, worth_of
 
 _FORMAT = "bers-sb3-2"
 _OVER = 1e-3  # a chance that is no longer worth the work
 _FADED = 0.05  # the default chance, when all steps are done
-_CLONE = 3.0
 _MANY_INPUTS = 2000
 _POOR = 0.5
+_LITTLE = 0.01  # a weight that is as good as none
+_FORESEEN = 0.3  # of the rewards at a source's rows: below that they are not relabelled
+_OF_LEADER = 0.5  # of the rows of sources, that are the leader's
+_TOLD = 2000  # rows of a source that tell its worth
+_USUAL_LENGTH = 200  # steps of an episode, before one has ended
+
+Follow = Literal["lead", "pull", "no"]
+"""Whether the source that is worth most acts in some episodes, and the policy is held near it."""
 
 
 class BersCallback(BaseCallback):
@@ -82,11 +92,12 @@ class BersCallback(BaseCallback):
         Standard deviations of that head to subtract.
     mix
         "row" or "batch": whether rows of sources are mixed into batches, or fill whole ones.
-    clone
-        How far the policy is also pulled towards what the sources did, with chance p_m at each of
-        its steps; 0 if they did not know how.
+    follow
+        What is done with the source that would earn most here: it leads some episodes and the
+        policy is held near it while that pays ("lead"); only the latter ("pull"); nothing ("no").
     batches
-        Of the model's training, per look.
+        Of the model's training, per look; 0 leaves it as the sources made it, and the target's
+        head then leans on theirs.
     subset
         Rows per source that refresh its head at each look.
     remember
@@ -117,8 +128,8 @@ class BersCallback(BaseCallback):
         relabel: bool = True,
         pessimism: float = 0.0,
         mix: Mix = "row",
-        clone: float | None = None,
-        batches: int = 20,
+        follow: Follow = "lead",
+        batches: int = 0,
         subset: int | None = 1000,
         remember: int = 10_000,
         trimmed: float = 0.025,
@@ -134,9 +145,11 @@ class BersCallback(BaseCallback):
         self.handing = TransitionConfig(mix=mix, relabel=relabel, pessimism=pessimism)
         if not 0 <= trimmed < 0.5:
             raise ConfigError(f"BersCallback(trimmed=...) must be in [0, 0.5); got {trimmed}.")
-        if clone is not None and not 0 <= clone < np.inf:
-            raise ConfigError(f"BersCallback(clone=...) must be 0 or more; got {clone}.")
-        self.trimmed, self.clone = trimmed, clone
+        if follow not in get_args(Follow):
+            raise ConfigError(
+                f'BersCallback(follow=...) must be "lead", "pull" or "no"; got {follow!r}.'
+            )
+        self.trimmed, self.follow = trimmed, follow
         self._settings: dict[str, Any] = {
             "rule": without_gains(rule, "BersCallback"),
             "batches": batches,
@@ -149,6 +162,8 @@ class BersCallback(BaseCallback):
         self.names: list[str] = []
         self.explained = np.nan
         self.seconds = 0.0
+        self.worth: Worth | None = None
+        self.following: Following | None = None
         self._seen = self._looked = 0
         self._loaded: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
 
@@ -219,7 +234,7 @@ class BersCallback(BaseCallback):
         self._tell(buffer)
         if buffer.imitation is not None:  # of a run that was broken off
             buffer.imitation.stop()
-        buffer.imitation = imitation(self.model, buffer, self.clone, usual=_CLONE)
+        buffer.imitation = self._imitation(buffer)
         self.seconds += time.perf_counter() - started
 
     def _on_training_end(self) -> None:
@@ -230,10 +245,17 @@ class BersCallback(BaseCallback):
             buffer.imitation = buffer.imitation.stop()
 
     def _on_step(self) -> bool:
+        buffer = self._buffer()
+        if buffer.imitation is not None:
+            assert self.following is not None
+            self.following.stepped(self._paid(), self.locals["dones"])
+            if self.following.new:
+                buffer.imitation.become()
+                self.following.new = False
         if self.num_timesteps - self._looked >= self.every and not self._over:
             started = time.perf_counter()
             self._looked = self.num_timesteps
-            self._look(self._buffer())
+            self._look(buffer)
             self.seconds += time.perf_counter() - started
         return True
 
@@ -288,6 +310,32 @@ class BersCallback(BaseCallback):
             self._looked = self.num_timesteps
         assert isinstance(trust.rng, np.random.Generator)
         self.reuse = Reuse(trust, offer, schedule, trust.rng, m)
+        self._told = _told(buffer.sources, rows)
+
+    def _imitation(self, buffer: BersReplayBuffer) -> Imitation | None:
+        """What leads the learner, unless nobody shall, or nobody ever can."""
+        assert self.reuse is not None
+        if self.follow == "no" or self._over:
+            return None
+        if not can_be_led(self.model) and not can_be_pulled(self.model):
+            raise ConfigError(
+                f"{type(self.model).__name__} can neither be led nor pulled. Pass "
+                'BersCallback(follow="no"), or use a learner of Stable-Baselines3.'
+            )
+        if self.following is None or self.following.envs != self.model.n_envs:
+            self.following = Following(
+                np.random.default_rng(self.reuse.rng.integers(2**63)),
+                self.model.n_envs,
+                forced=self.reuse.trust.rule.needs != "posteriors",
+                acts=self.follow == "lead",
+            )
+        return Imitation(self.model, buffer, self.following)
+
+    def _paid(self) -> Float64[np.ndarray, " envs"]:
+        """The last rewards, as the task pays them."""
+        normal = self.model._vec_normalize_env
+        rewards = self.locals["rewards"] if normal is None else normal.get_original_reward()
+        return np.asarray(rewards, np.float64)
 
     def _resumed(
         self, buffer: BersReplayBuffer, sources: list[Demonstrations]
@@ -347,16 +395,69 @@ class BersCallback(BaseCallback):
         x = self._x(*step)
         self.explained = self._explained(x, reward)
         self.reuse = after(self.reuse, Experience(x, reward))
+        self.worth = self._worth(reward)
+        if self.following is not None:
+            self._choose()
         self._tell(buffer)
         self._log(buffer)
+
+    def _worth(self, reward: Float64[np.ndarray, " n"]) -> Worth | None:
+        """What each source would earn in an episode of the learner's task. [Eq. worth]"""
+        assert self.reuse is not None
+        trust, following = self.reuse.trust, self.following
+        if not trust.has_target or not trust.target.n:
+            return None
+        assert trust.model is not None
+        steps = (0 if following is None else following.steps) or _USUAL_LENGTH
+        level = np.nan if following is None else following.level
+        return worth_of(
+            np.random.default_rng(len(trust.y)),
+            trust.head,
+            trust.model,
+            self._told,
+            names=self.names,
+            horizon=steps,
+            than=float(reward.mean()) * steps if np.isnan(level) else level,
+        )
+
+    def _choose(self) -> None:
+        """Whom to follow from now on, if anybody new."""
+        assert self.reuse is not None and self.following is not None
+        following, a = self.following, self.reuse.trust.weights
+        if following.forced:
+            if following.leader is None or np.count_nonzero(a > _LITTLE) > 1:
+                if not following.trying:
+                    who = int(following.rng.choice(len(a), p=a / a.sum()))
+                    following.try_out(who, np.nan if self.worth is None else self.worth.mean[who])
+        elif self.worth is not None:
+            lines = self.worth.sources
+            better = np.nan_to_num([one.prob_better for one in lines])
+            able = np.array([one.foreseen > 0 for one in lines])
+            following.consider(np.nan_to_num(self.worth.mean, nan=-np.inf), better, able)
 
     def _tell(self, buffer: BersReplayBuffer) -> None:
         """Hand the buffer its guide; before the target is known, and in the end, none."""
         reuse = self.reuse
         if reuse is None or not self._open or not reuse.trust.target.n:
             return buffer.follow(None)
-        guide = _prepared(reuse.guide(), reuse.trust.weights)
+        a = self._shares(reuse.trust.weights)
+        guide = _prepared(replace(reuse.guide(), a=a), a)
         buffer.follow(guide, chunk=getattr(self.model, "batch_size", None))
+
+    def _shares(self, weights: Float64[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:
+        """Of each source, of the rows that batches take from sources.
+
+        Half of them are the leader's, whose dynamics the learner needs most. Where rewards cannot
+        be foreseen, rows are of no use.
+        """
+        a = np.where(weights < _LITTLE, 0.0, weights)
+        following = self.following
+        if following is not None and not following.forced and following.follows:
+            a = (1 - _OF_LEADER) * a
+            a[following.leader] += _OF_LEADER
+        if self.worth is not None and self.handing.relabel:
+            a = a * np.array([not one.foreseen < _FORESEEN for one in self.worth.sources])
+        return a
 
     def _explained(self, x: np.ndarray, reward: Float64[np.ndarray, " n"]) -> float:
         """Share of the variance of new rewards that the target's head foresaw."""
@@ -382,6 +483,24 @@ class BersCallback(BaseCallback):
         )
         buffer.drawn[:] = 0
         show(self.locals.get("callback"), self.weights, self.reuse.p_m)
+
+
+def _told(sources: Any, rows: list[Demonstrations]) -> list[Demonstrations]:
+    """The first rows of each source, in whole episodes if all of them end, as worth wants them."""
+    ends = [
+        np.asarray(one.payload["terminated"], bool) | np.asarray(one.payload["truncated"], bool)
+        for one in sources
+    ]
+    whole_ones = all(one[:_TOLD].any() for one in ends)
+    told = []
+    for source, seen, end in zip(sources, rows, ends, strict=True):
+        n = min(seen.n, _TOLD)
+        kept: dict[str, Any] = {}
+        if whole_ones:
+            n = int(np.flatnonzero(end[:_TOLD])[-1]) + 1
+            kept = {name: source.payload[name][:n] for name in ("terminated", "truncated")}
+        told.append(Demonstrations(seen.x[:n], seen.y[:n], seen.name, payload=kept))
+    return told
 
 
 def _without_extremes(source: Demonstrations, trim: Trim) -> Demonstrations:

@@ -5,6 +5,7 @@ used up, the dimension, and past runs as pairs (X, y). Leaves: nothing; the func
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -88,6 +89,28 @@ def _enough(rng: np.random.Generator, fun: Fun, D: int, sources: Runs, learner: 
         maxiter=10**6,
         callback=lambda now: bool(reached),
     )
+
+
+def first_used(rng: np.random.Generator, fun: Fun, D: int, sources: Runs) -> int:
+    """The source whose best point the search of `bers.minimize` starts from; -1: none.
+
+    >>> past = [(np.array([[0.3, 0.3], [0.9, 0.9]]), np.array([1.0, 2.0]))] * 2
+    >>> first_used(np.random.default_rng(0), lambda x: np.sum(x, axis=1), 2, past)
+    0
+    """
+    tops = np.array([np.clip(x[np.argmin(y)], 0, 1) for x, y in sources])
+    counted = Counted(fun, len(tops) + 1)
+    seen: list[np.ndarray] = []
+
+    def kept(x: np.ndarray) -> np.ndarray:
+        seen.append(x)
+        return counted(x)
+
+    with suppress(Enough):
+        ours(rng, kept, D, sources)
+    x = np.concatenate(seen)
+    away = np.abs(tops - x[np.argmin(fun(x))]).max(axis=1)
+    return int(np.argmin(away)) if away.min() < 1e-9 else -1
 
 
 def alone(rng: np.random.Generator, fun: Fun, D: int, sources: Runs) -> None:

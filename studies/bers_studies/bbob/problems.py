@@ -8,7 +8,8 @@ between the families is what the past runs are about:
   much of the box per coordinate (root mean square); three are other functions;
 - "mixture": the target is the sum of two functions with one optimum; two sources are one each,
   moved by 5%, and two are other functions;
-- "misleading": four other functions.
+- "misleading": four other functions;
+- "30 sources": one as in "displaced 10%", and 29 times another function.
 
 Values of every source are rescaled and shifted. Half of the past runs were made by Differential
 Evolution, half by CMA-ES.
@@ -25,9 +26,10 @@ from bers.learners.differential_evolution import DE
 DEVELOPED_ON = (1, 3, 6, 8, 10, 13, 14, 15, 17, 20, 21, 24)
 REPORTED = (2, 4, 5, 7, 9, 11, 12, 16, 18, 19, 22, 23)
 FAMILIES = ("displaced 2%", "displaced 10%", "mixture", "misleading")
+MANY = "30 sources"
 _LOW, _WIDTH = -5.0, 10.0
-_MOVED = {"displaced 2%": 0.02, "displaced 10%": 0.1, "mixture": 0.05}
-_OTHERS = {"displaced 2%": 3, "displaced 10%": 3, "mixture": 2, "misleading": 4}
+_MOVED = {"displaced 2%": 0.02, "displaced 10%": 0.1, "mixture": 0.05, MANY: 0.1}
+_OTHERS = {"displaced 2%": 3, "displaced 10%": 3, "mixture": 2, "misleading": 4, MANY: 29}
 
 Fun = Callable[[np.ndarray], np.ndarray]
 """From rows of points to values."""
@@ -73,7 +75,7 @@ def problem(function: int, D: int, family: str, seed: int, *, among: tuple[int, 
     >>> round(float(np.sqrt(np.mean((best - made.optimum) ** 2))), 3)
     0.1
     """
-    rng = np.random.default_rng([seed, function, D, FAMILIES.index(family)])
+    rng = np.random.default_rng([seed, function, D, (*FAMILIES, MANY).index(family)])
     instance = int(rng.integers(1, 100))
     own = _Function(_bbob(function, instance, D), np.zeros(D))
     others = [f for f in among if f != function]
@@ -93,7 +95,7 @@ def problem(function: int, D: int, family: str, seed: int, *, among: tuple[int, 
 
     moved = parts if family in _MOVED else []
     away = [_Function(f.problem, f.by + _step(rng, f.optimum, _MOVED[family])) for f in moved]
-    chosen = rng.choice(others, _OTHERS[family], replace=False)
+    chosen = rng.choice(others, _OTHERS[family], replace=_OTHERS[family] > len(others))
     away += [_Function(_bbob(int(f), int(rng.integers(1, 100)), D), np.zeros(D)) for f in chosen]
     evolved = rng.permutation(np.arange(len(away)) % 2).astype(bool)
     runs = []

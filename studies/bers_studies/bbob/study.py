@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from bers_studies.bbob.methods import METHODS, UP_TO, Counted, Enough
-from bers_studies.bbob.problems import FAMILIES, REPORTED, problem
+from bers_studies.bbob.methods import METHODS, UP_TO, Counted, Enough, first_used
+from bers_studies.bbob.problems import FAMILIES, MANY, REPORTED, problem
 
 AT = (100, 300, 1000, 3000)
+LEFT_OUT = ("BERS alone", "Optuna's GP")
+"""They can be added; 300 trials of Optuna's Gaussian process took more than three minutes."""
 _FLOOR = 1e-8  # BBOB's own target precision
 
 
@@ -25,10 +27,13 @@ class BbobConfig:
     """One study."""
 
     functions: tuple[int, ...] = REPORTED
-    dimensions: tuple[int, ...] = (5, 10, 20, 40)
+    dimensions: tuple[int, ...] = (5, 10, 20)
     families: tuple[str, ...] = FAMILIES
-    methods: tuple[str, ...] = tuple(m for m in METHODS if m != "Optuna's GP")
-    """Optuna's Gaussian process can be added; 300 trials of it took more than three minutes."""
+    methods: tuple[str, ...] = tuple(m for m in METHODS if m not in LEFT_OUT)
+    once: tuple[str, ...] = ("Optuna's CMA-ES",)
+    """Methods that are slow: in the first trial only, and in five dimensions."""
+    many: tuple[int, ...] = (5, 10)
+    """Dimensions in which it is asked which of 30 sources is used first."""
     budget: int = 3000
 
 
@@ -39,6 +44,8 @@ def trial(config: BbobConfig, seed: int) -> Iterator[dict[str, Any]]:
     for family in config.families:
         made = problem(function, D, family, number, among=config.functions)
         for k, method in enumerate(config.methods):
+            if method in config.once and (number or D > 5):
+                continue
             budget = min(config.budget, UP_TO.get(method, config.budget))
             counted = Counted(made.gap, budget)
             rng = np.random.default_rng([number, function, D, k])
@@ -55,7 +62,20 @@ def trial(config: BbobConfig, seed: int) -> Iterator[dict[str, Any]]:
                 "number": number,
                 "log10_gap": [round(float(least[n - 1]), 4) for n in AT if n <= len(least)],
             }
+    if D in config.many:
+        made = problem(function, D, MANY, number, among=config.functions)
+        rng = np.random.default_rng([number, function, D])
+        first = first_used(rng, made.gap, D, made.sources)
+        about = {"panel": f"f{function}", "dimension": D, "number": number}
+        yield about | {"many": len(made.sources), "right": 0 <= first < made.related}
 
 
 CONFIG = BbobConfig()
-QUICK = BbobConfig(functions=(2, 4), dimensions=(2,), methods=("BERS", "CMA-ES", "DE"), budget=300)
+QUICK = BbobConfig(
+    functions=(2, 4, 5, 7),
+    dimensions=(2,),
+    families=("displaced 10%", "misleading"),
+    methods=("BERS", "CMA-ES", "DE"),
+    many=(),
+    budget=100,
+)

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from bers_studies.bbob.problems import FAMILIES
-from bers_studies.bbob.study import AT
 from bers_studies.report.curves import Runs, read_runs, table
 
 
@@ -18,19 +17,30 @@ def tables(folder: Path) -> str:
     lines = [runs.heading, ""]
     for D in sorted(runs.values("dimension")):
         families = [f for f in FAMILIES if f in runs.values("family")]
+        measured = [r for r in runs.records if r.get("dimension") == D and "method" in r]
         rows = [
             [method, *(_cell(runs, D, family, method) for family in families)]
-            for method in runs.values("method")
+            for method in dict.fromkeys(r["method"] for r in measured)
         ]
-        count = len({(r["panel"], r["number"]) for r in runs.pick(dimension=D)})
+        count = len({(r["panel"], r["number"]) for r in measured})
         lines += [f"**D = {D}**, {count} targets of each family", ""]
         lines += [*table(["method", *families], rows), ""]
+    many = [r for r in runs.records if "many" in r]
+    if many:
+        right = sum(r["right"] for r in many)
+        lines += [
+            f"Of {many[0]['many']} sources, the right one is used first in {right} of {len(many)}.",
+            "",
+        ]
     return "\n".join(lines)
 
 
 def _cell(runs: Runs, D: int, family: str, method: str) -> str:
+    wanted = {"method": method, "family": family, "dimension": D}
+    if not any(all(r.get(k) == v for k, v in wanted.items()) for r in runs.records):
+        return ""
     found = gaps(runs, method, family=family, dimension=D)
-    return " / ".join(f"{v:.2f}" for v in found.mean(axis=0)) if len(found) else ""
+    return " / ".join(f"{v:.2f}" for v in found.mean(axis=0))
 
 
 def gaps(runs: Runs, method: str, **wanted: object) -> np.ndarray:
@@ -42,4 +52,5 @@ def gaps(runs: Runs, method: str, **wanted: object) -> np.ndarray:
     """
     found = runs.pick(method=method, **wanted)
     found.sort(key=lambda r: (r["dimension"], r["panel"], r["number"]))
-    return np.array([r["log10_gap"][: len(AT)] for r in found])
+    shortest = min((len(r["log10_gap"]) for r in found), default=0)
+    return np.array([r["log10_gap"][:shortest] for r in found])

@@ -25,6 +25,7 @@ _ENVIRONMENTS: dict[str, dict[str, Any]] = {
     "bers/ReacherContinuous-v0": {**_REACHER, "kwargs": {"continuous": True}},
     "bers/PendulumGoal-v0": {"entry_point": f"{_HERE}.goals:PendulumGoal"},
     "bers/CartPoleGoal-v0": {"entry_point": f"{_HERE}.goals:CartPoleGoal"},
+    "bers/TrackGoal-v0": {"entry_point": f"{_HERE}.goals:TrackGoal", "max_episode_steps": 60},
     "bers/MountainCarGoal-v0": {"entry_point": f"{_HERE}.goals:MountainCarGoal"},
 }
 _STEPS = 200

@@ -6,7 +6,9 @@ trusts: demonstrators of one goal help with it, and mislead with another.
 
 from typing import Any
 
+import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 from gymnasium.envs.classic_control.mountain_car import MountainCarEnv
 from gymnasium.envs.classic_control.pendulum import PendulumEnv
@@ -39,6 +41,38 @@ class PendulumGoal(PendulumEnv):
         reward = -(away**2) - 0.1 * (turning - self.speed) ** 2 - 0.001 * torque**2
         seen, _, *rest = super().step(u)
         return seen, float(reward), *rest
+
+
+class TrackGoal(gymnasium.Env):
+    """A cart on a straight track that should stand at some place; it is pushed, and rolls on.
+
+    >>> import bers
+    >>> env = gymnasium.make("bers/TrackGoal-v0", place=1.0)
+    >>> seen, _ = env.reset(seed=0)
+    >>> later, reward, *_ = env.step(np.zeros(1, np.float32))
+    >>> round(reward, 3) == round(-abs(float(later[0]) - 1.0), 3)
+    True
+    """
+
+    def __init__(self, place: float = 0.0) -> None:
+        self.place = place
+        self.observation_space = spaces.Box(-10.0, 10.0, (2,), np.float32)
+        self.action_space = spaces.Box(-1.0, 1.0, (1,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[np.ndarray, dict]:
+        """Near the middle, at rest."""
+        super().reset(seed=seed)
+        self._at = np.array([self.np_random.uniform(-0.3, 0.3), 0.0])
+        return self._at.astype(np.float32), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict]:
+        """A tenth of a second; the reward is for the place where the cart is then."""
+        push = float(np.clip(np.ravel(action)[0], -1, 1))
+        x, speed = self._at
+        speed = 0.9 * speed + 0.4 * push
+        self._at = np.array([np.clip(x + 0.1 * speed, -4, 4), speed])
+        reward = -abs(self._at[0] - self.place) - 0.02 * push**2
+        return self._at.astype(np.float32), float(reward), False, False, {}
 
 
 class CartPoleGoal(CartPoleEnv):

@@ -1,0 +1,106 @@
+"""A neural network's tuning on 17 data sets, with the studies of 33 others.
+
+Enters: settings and a number. Leaves, for every task and method, the trials at which its best value
+improved, as regret: how far it is from the best of a dense random search, as a share of its range.
+The method was developed on 17 tasks; those that are reported are the 17 others.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bers_studies.lcbench.methods import (
+    Rows,
+    bers,
+    in_optuna,
+    misled,
+    models_of,
+    runs,
+)
+from bers_studies.lcbench.problems import VARIABLE, Tasks, developed, reported, tasks
+
+KINDS = ("random", "TPE")
+"""Of the earlier studies: how their points were chosen."""
+PARTS = len(KINDS)
+MISLEADING = ("turned", "mirrored")
+
+
+@dataclass(frozen=True)
+class LcbenchConfig:
+    """One study."""
+
+    targets: str = "reported"
+    """Or "developed": those that the method was developed on."""
+    data: str = ""
+    """The folder with the data; unless given, what the environment variable BERS_LCBENCH says."""
+    count: int = 17
+    """Targets, the first of them."""
+    earlier: int = 40
+    """Trials of each earlier study."""
+    trials: int = 50
+    misleading: tuple[int, ...] = (2, 10, 33)
+    """How many misleading studies; none leaves that part out."""
+    methods: tuple[str, ...] = ()
+    """Those that are run; all of them if empty."""
+
+
+def trial(config: LcbenchConfig, seed: int) -> Iterator[dict[str, Any]]:
+    """All targets with earlier studies of one kind."""
+    number, which = divmod(seed, PARTS)
+    kind, table = KINDS[which], tasks(config.data or os.environ.get(VARIABLE, ""))
+    sources = earlier(table, kind, config.earlier, number)
+    models = models_of(sources)
+    targets = (reported if config.targets == "reported" else developed)(table)[: config.count]
+    for target in targets:
+        about = {"trial": number, "panel": kind, "target": target}
+        for method, run in runs(table, target, sources, models, config.trials, number).items():
+            if not config.methods or method in config.methods:
+                yield about | {"method": method, "steps": steps(table, target, run())}
+        if which:
+            continue  # misleading studies are made of random ones only
+        others = {name: rows for name, rows in sources.items() if name != target}
+        for how in MISLEADING:
+            for count in config.misleading:
+                wrong = misled(others, how, count, number)
+                y = bers(table, target, wrong, config.trials, number)
+                yield about | {
+                    "method": f"BERS, {count} {how}",
+                    "steps": steps(table, target, y),
+                }
+
+
+@cache
+def earlier(table: Tasks, kind: str, count: int, seed: int) -> dict[str, Rows]:
+    """A study of every task: rows of the unit cube that the space really has, and values."""
+    from optuna.samplers import TPESampler
+
+    found = {}
+    for i, name in enumerate(table.names):
+        if kind == "random":
+            x = np.random.default_rng([seed, i, 7]).random((count, len(table.space)))
+            x = np.column_stack(
+                [of.place(of.value(u)) for of, u in zip(table.space.values(), x.T, strict=True)]
+            )
+            found[name] = x, table.values(name, x)
+        else:
+            sampler = TPESampler(seed=1000 * (seed + 1) + i)
+            y, study = in_optuna(table, name, sampler, count)
+            rows = [[one.params[key] for key in table.space] for one in study.trials]
+            columns = zip(table.space.values(), np.array(rows, float).T, strict=True)
+            found[name] = np.column_stack([of.place(v) for of, v in columns]), y
+    return found
+
+
+def steps(table: Tasks, task: str, y: np.ndarray) -> list[list[float]]:
+    """Trials, counted from 1, at which the best value improved, and the regret from then on."""
+    regret = table.regret(task, np.minimum.accumulate(y))
+    better = np.flatnonzero(np.append(True, np.diff(regret) < 0))
+    return [[int(i) + 1, round(float(regret[i]), 5)] for i in better]
+
+
+CONFIG = LcbenchConfig()
+QUICK = LcbenchConfig(count=1, earlier=12, trials=10, misleading=(2,))

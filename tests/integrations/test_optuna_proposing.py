@@ -1,0 +1,271 @@
+"""Points that a surrogate proposes, in Optuna."""
+
+import copy
+import json
+import pickle
+import warnings
+
+import numpy as np
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.samplers import RandomSampler, TPESampler
+from optuna.trial import TrialState, create_trial
+
+from bers.data.demonstrations import Demonstrations
+from bers.errors import ConfigError, DataWarning
+from bers.integrations.optuna import KEY, BersSampler
+from bers.integrations.optuna.columns import Columns
+from bers.integrations.optuna.proposing import own_rows, space_of
+from bers.integrations.optuna.space import as_earlier
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    before = optuna.logging.get_verbosity()
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    yield
+    optuna.logging.set_verbosity(before)
+
+
+def near(rate, width, kind="b"):
+    def objective(trial):
+        off = np.log10(trial.suggest_float("rate", 1e-5, 1.0, log=True) / rate)
+        wide = (trial.suggest_int("width", 8, 128, step=8) - width) / 60
+        return off**2 + wide**2 + (trial.suggest_categorical("kind", ["a", "b", "c"]) != kind)
+
+    return objective
+
+
+def study_of(objective, trials=30, sampler=None, direction="minimize"):
+    study = optuna.create_study(sampler=sampler or RandomSampler(seed=0), direction=direction)
+    study.optimize(objective, n_trials=trials)
+    return study
+
+
+def values(study):
+    return [trial.value for trial in study.trials]
+
+
+def params(study):
+    return [trial.params for trial in study.trials]
+
+
+def by(study):
+    return [trial.user_attrs[KEY]["by"] for trial in study.trials]
+
+
+@pytest.fixture(scope="module")
+def past():
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    goals = [(1e-3, 96), (4e-3, 80), (2e-3, 64), (5e-4, 88)]
+    return {f"s{i}": study_of(near(*g), 30, RandomSampler(seed=i)) for i, g in enumerate(goals)}
+
+
+def test_it_starts_where_the_studies_agree_and_proposes_from_then_on(past):
+    sampler = BersSampler(past, seed=0)
+    study = study_of(near(2e-3, 88), 16, sampler)
+    assert by(study)[:6] == ["agreed"] * 3 + ["model"] * 2 + ["base"]
+    assert by(study)[6:] == ["model"] * 9 + ["base"]
+    plain = study_of(near(2e-3, 88), 16)
+    assert values(study)[0] < np.median(values(plain))
+    assert min(values(study)) < 0.5 * min(values(plain))
+    assert sum(sampler.weights.values()) == pytest.approx(1)
+    assert list(sampler.weights) == ["s0", "s1", "s2", "s3", "nobody"]
+
+
+def test_a_trial_keeps_little(past):
+    study = study_of(near(2e-3, 88), 8, BersSampler(past, seed=0))
+    for trial in study.trials:
+        kept = trial.user_attrs[KEY]
+        assert len(json.dumps(kept)) < 250
+        assert set(kept) <= {"source", "point", "by", "weights"}
+        assert len(kept["weights"]) <= 4
+        if kept["source"] is not None:
+            assert kept["by"] in ("agreed", "model")
+            assert 0 <= kept["point"] < 30
+
+
+def test_turned_studies_lose_their_say(past):
+    turned = {
+        name: [create_trial(params=t.params, distributions=t.distributions, value=-t.value)
+               for t in study.trials]
+        for name, study in past.items()
+    }  # fmt: skip
+    sampler = BersSampler(turned, seed=0)
+    study = study_of(near(2e-3, 88), 14, sampler)
+    assert sampler.weights["nobody"] > 0.9
+    assert min(values(study)) < 1
+
+
+def test_same_seed_same_trials_copies_and_threads(past):
+    sampler = BersSampler(past, seed=3)
+    study = study_of(near(1e-2, 64), 8, sampler)
+    again = study_of(near(1e-2, 64), 8, BersSampler(past, seed=3))
+    assert params(again) == params(study)
+    other = study_of(near(1e-2, 64), 8, BersSampler(past, seed=4))
+    assert params(other) != params(study)
+    for one in (pickle.loads(pickle.dumps(sampler)), copy.deepcopy(sampler)):
+        copied = optuna.create_study(sampler=one)
+        copied.add_trials(study.trials)
+        copied.optimize(near(1e-2, 64), n_trials=3)
+        assert by(copied)[-3:] == ["model"] * 3
+        assert one.weights != sampler.weights
+    study.optimize(near(1e-2, 64), n_trials=8, n_jobs=2)
+    assert [t.state for t in study.trials] == [TrialState.COMPLETE] * 16
+    assert len({tuple(sorted(map(str, p.items()))) for p in params(study)}) >= 15
+
+
+def test_points_under_way_are_not_proposed_twice(past):
+    study = optuna.create_study(sampler=BersSampler(past, seed=0))
+    asked = []
+    for _ in range(5):  # five workers that have no value yet
+        trial = study.ask()
+        near(1e-3, 96)(trial)
+        asked.append(tuple(map(str, trial.params.values())))
+    assert len(set(asked)) == 5
+
+
+def test_conditional_parameters_are_proposed_together():
+    def objective(trial):
+        if trial.suggest_categorical("model", ["tree", "line"]) == "tree":
+            return (trial.suggest_int("depth", 1, 9) - 4) ** 2 + trial.suggest_float("x", 0, 1)
+        return 30 + trial.suggest_float("slope", 0, 1) + trial.suggest_float("x", 0, 1)
+
+    first = study_of(objective, 30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sampler = BersSampler([first], seed=1)
+        study = study_of(objective, 12, sampler)
+    assert min(values(study)) <= min(values(first)) + 0.1
+    for trial in study.trials:
+        assert ("depth" in trial.params) == (trial.params["model"] == "tree")
+    assert sum(t.params["model"] == "tree" for t in study.trials) > 8
+
+
+def test_rows_of_a_space_with_inactive_parameters():
+    columns = Columns(
+        {
+            "a": FloatDistribution(1e-4, 1, log=True),
+            "b": IntDistribution(0, 10),
+            "c": CategoricalDistribution(["x", None]),
+            "d": FloatDistribution(0, 1, step=0.25),
+            "e": IntDistribution(1, 100, log=True),
+        }
+    )
+    x, active = columns.rows([{"a": 1e-2, "b": 5, "c": None, "d": 0.5}, {"c": "y", "e": 10}])
+    np.testing.assert_allclose(x, [[0.5, 0.5, 0, 1, 0.5, 0.5], [0.5, 0.5, 0, 0, 0.5, 0.5]])
+    assert active.tolist() == [[True] * 4 + [False], [False] * 4 + [True]]
+    assert columns.params(x[0], active[0]) == {
+        "a": pytest.approx(0.01),
+        "b": 5,
+        "c": None,
+        "d": 0.5,
+    }
+    drawn = np.random.default_rng(0).random((50, 6))
+    snapped = columns.snapped(drawn)
+    for before, after in zip(drawn, snapped, strict=True):
+        told = columns.params(after, np.ones(5, bool))
+        again, _ = columns.rows([told])
+        number = [0, 1, 4, 5]
+        np.testing.assert_allclose(again[0][number], after[number], atol=1e-9)
+        assert abs(after[4] - before[4]) <= 0.125
+        assert abs(after[1] - before[1]) <= 0.05
+
+
+def test_a_parameter_that_no_study_has_and_one_that_is_gone(past):
+    def objective(trial):
+        off = np.log10(trial.suggest_float("rate", 1e-4, 1e-1, log=True) / 2e-3)
+        return off**2 + trial.suggest_float("new", -1, 1) ** 2
+
+    sampler = BersSampler(past, seed=0)
+    with pytest.warns(DataWarning, match="does not have new"):
+        study = study_of(objective, 14, sampler)
+    assert all(set(p) == {"rate", "new"} for p in params(study))
+    assert min(values(study)) < 0.1
+    space = space_of(as_earlier(past), study.trials)
+    assert list(space) == ["new", "rate"]
+    assert (space["rate"].low, space["rate"].high) == (1e-4, 1e-1)
+
+
+def test_spaces_of_two_studies_are_joined_before_the_first_trial():
+    x, wide = FloatDistribution(0, 1), FloatDistribution(-2, 0.5)
+    first = [create_trial(params={"x": 0.5}, distributions={"x": x}, value=1.0)]
+    second = [create_trial(params={"x": -1.0}, distributions={"x": wide}, value=1.0)]
+    space = space_of(as_earlier([first, second]), [])
+    assert (space["x"].low, space["x"].high) == (-2, 1)
+
+
+def made(value=None, state=TrialState.COMPLETE, at=0.5, **more):
+    kinds = {"x": FloatDistribution(0, 1)}
+    return create_trial(params={"x": at}, distributions=kinds, value=value, state=state, **more)
+
+
+def test_what_was_pruned_failed_or_broke_a_constraint_is_a_row():
+    columns = Columns({"x": FloatDistribution(0, 1)})
+    trials = [
+        made(1.0),
+        made(2.0),
+        made(9.0),
+        made(state=TrialState.PRUNED, intermediate_values={0: 50.0, 1: 4.0}),
+        made(state=TrialState.PRUNED, intermediate_values={0: 0.1}),
+        made(state=TrialState.FAIL),
+        made(0.5, system_attrs={"constraints": [1.0]}),
+        made(float("inf")),
+    ]
+    for number, trial in enumerate(trials):
+        trial.number = number
+    own = own_rows(columns, trials, False, 99)
+    assert own.y.tolist() == [1.0, 2.0, 9.0, 4.0, 1.5, 1.5, 9.0, 9.0]
+    (one,) = as_earlier({"a": trials[:7]})
+    assert one.y.tolist() == [1.0, 1.5, 2.0, 4.0, 9.0, 9.0]
+    # turned: what was pruned is no better than the middle of all, -1.5
+    assert one.towards(True).y.tolist() == [-9.0, -2.0, -1.5, -1.0, -0.5, -0.1]
+
+
+@pytest.mark.parametrize("kind", ["study", "trials"])
+def test_maximised(kind):
+    def hill(trial):
+        return -((trial.suggest_float("x", 0, 10) - 7) ** 2)
+
+    first = study_of(hill, 20, direction="maximize")
+    source = first if kind == "study" else first.trials
+    study = study_of(hill, 8, BersSampler([source], seed=1), direction="maximize")
+    assert max(values(study)) > -0.3
+    loss = study_of(lambda trial: -hill(trial), 20)
+    study = study_of(hill, 8, BersSampler([loss], seed=1), direction="maximize")
+    assert max(values(study)) > -0.3
+
+
+def test_demonstrations_enqueued_trials_and_small_spaces():
+    rows = Demonstrations([[0.2, 3.4], [0.9, 5.0]], [2.0, 1.0], "lab", x_names=("x", "n"))
+    study = optuna.create_study(sampler=BersSampler([rows], seed=0))
+    study.enqueue_trial({"x": 0.123, "n": 2})
+
+    def objective(trial):
+        return trial.suggest_float("x", 0, 1) + trial.suggest_int("n", 0, 4)
+
+    study.optimize(objective, n_trials=7)
+    assert study.trials[0].params == {"x": 0.123, "n": 2}
+    assert KEY not in study.trials[0].user_attrs
+    first = study_of(lambda trial: trial.suggest_int("n", 0, 2), 6)
+    small = study_of(lambda trial: trial.suggest_int("n", 0, 2), 9, BersSampler([first], seed=0))
+    assert {p["n"] for p in params(small)} == {0, 1, 2}
+    assert by(small)[-1] == "base"  # all was tried
+
+
+def test_without_sources_it_is_the_base_sampler():
+    plain = study_of(near(1e-2, 64), 12, TPESampler(seed=4))
+    assert params(study_of(near(1e-2, 64), 12, BersSampler(seed=4))) == params(plain)
+    with pytest.raises(ConfigError, match="odds must be above 0; got 0. Give 3"):
+        BersSampler(odds=0)
+
+
+def test_few_rows_and_equal_values():
+    one = study_of(near(1e-2, 64), 1)
+    flat = study_of(lambda trial: 0.0 * trial.suggest_float("rate", 1e-5, 1, log=True), 9)
+    sampler = BersSampler({"one": one, "flat": flat}, seed=0)
+    with pytest.warns(DataWarning, match="'flat' does not have"):
+        study = study_of(near(1e-2, 64), 12, sampler)
+    assert all(np.isfinite(list(sampler.weights.values())))
+    assert len(study.trials) == 12
