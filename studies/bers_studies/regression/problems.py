@@ -77,6 +77,7 @@ def _ones(table, columns: list[str]) -> np.ndarray:
 
 
 def file_of(folder: Path, name: str) -> Path:
+    """A file of the folder; the environment variable BERS_DATA goes before."""
     path = Path(os.environ.get("BERS_DATA", folder)) / name
     if not path.is_file():
         raise ConfigError(
