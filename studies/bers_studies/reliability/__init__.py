@@ -6,7 +6,7 @@ STUDY = Study(
     __name__,
     about="claimed against right, on a thousand targets of four kinds",
     trials=1,
-    parts=12,
+    parts=6,
     quick_trials=1,
     needs=("ioh", "cmaes", "pandas", "scipy", "onnxruntime"),
     order=168,

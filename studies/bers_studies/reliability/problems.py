@@ -37,7 +37,7 @@ KINDS = ("bbob", "tables", "functions", "control")
 ROWS = 300
 """Of a target, at most."""
 _SOURCES, _SOURCE_ROWS = 4, 500
-_MISLEADING, _EACH = 4, 2  # targets of nobody, and of each source
+_MISLEADING, _EACH = 8, 4  # targets of nobody, and of each source
 
 Fun = Callable[[np.ndarray], np.ndarray]
 
@@ -65,8 +65,9 @@ def set_of(kind: str, half: str, number: int, folder: Path) -> Set:
     """One of them; the same words give the same rows.
 
     >>> made = set_of("functions", "choose", 0, Path())
-    >>> [target.right for target in made.targets]
-    [0, 0, 1, 1, 2, 2, 3, 3, None, None, None, None]
+    >>> rights = [target.right for target in made.targets]
+    >>> [rights.count(who) for who in (0, 1, 2, 3, None)]
+    [4, 4, 4, 4, 8]
     """
     rng = np.random.default_rng([KINDS.index(kind), half == "report", number])
     if kind == "bbob":
@@ -93,7 +94,7 @@ def _in_other_units(rng: np.random.Generator, target: Target) -> Target:
 
 
 def _bbob(rng: np.random.Generator, among: tuple[int, ...], D: int) -> Set:
-    chosen = rng.permutation(among)[: 2 * _SOURCES]
+    chosen = rng.permutation(among)[: _SOURCES + _MISLEADING]
     made = [_Box(int(f), int(rng.integers(1, 100)), D) for f in chosen]
     own, others = made[:_SOURCES], made[_SOURCES:]
     by_de = rng.permutation(_SOURCES) % 2 == 0
@@ -103,7 +104,7 @@ def _bbob(rng: np.random.Generator, among: tuple[int, ...], D: int) -> Set:
         y = rng.normal(0, 100) + np.exp(rng.normal(0, 2)) * fun(x)
         sources.append(Demonstrations(x, y, f"run {i}"))
     targets = []
-    for rms in (0.02, 0.1):
+    for rms in (0.02, 0.02, 0.1, 0.1):
         for i, fun in enumerate(own):
             moved = fun.moved(_step(rng, fun.optimum, rms))
             targets.append(_searched(rng, moved, D, i, f"displaced {rms:.0%}"))
@@ -224,7 +225,7 @@ def _reactions(rng: np.random.Generator, table: _Words) -> Set:
         return [rng.permutation(count) for count in table.counts]
 
     def some() -> list[int]:
-        return rng.choice(groups, 1 + _EACH, replace=False).tolist()
+        return rng.permutation(groups)[: 1 + _EACH].tolist()
 
     return _exchanged(rng, rows, ways, some)
 
@@ -261,8 +262,8 @@ def _exchanged(rng: np.random.Generator, rows: Any, ways: Any, some: Any) -> Set
             sources.append(Demonstrations(*rows(first, way, _SOURCE_ROWS), f"source {i}"))
         right = i if i < _SOURCES else None
         about = "another group" if i < _SOURCES else "misleading"
-        for other in others[: _EACH if i < _SOURCES else 1]:
-            targets.append(Target(*rows(other, way, ROWS), right, about))
+        for k in range(_EACH if i < _SOURCES else 1):
+            targets.append(Target(*rows(others[k % len(others)], way, ROWS), right, about))
     return Set(sources, targets)
 
 
@@ -348,30 +349,41 @@ def _ranges(folder: Path) -> tuple[np.ndarray, ...]:
 
 
 def _functions(rng: np.random.Generator, drawn: Callable[..., Fun]) -> Set:
+    """No two of the functions go along with each other: they are uncorrelated over the cube."""
     D = int(rng.choice([2, 4, 8]))
+    K = _SOURCES + _MISLEADING + _SOURCES * _EACH
+    fun = _uncorrelated([drawn(rng, D) for _ in range(K)], D)
+    others = iter(range(_SOURCES + _MISLEADING, K))
     sources, targets = [], []
     for i in range(_SOURCES + _MISLEADING):
-        own = drawn(rng, D)
         if i < _SOURCES:
             x = rng.random((_SOURCE_ROWS, D))
             if rng.random() < 0.5:  # rows around a place, as those of a search
                 x = np.clip(rng.random(D) + 0.2 * rng.normal(size=x.shape), 0, 1)
-            y = own(x)
-            sources.append(
-                Demonstrations(x, y + 0.05 * y.std() * rng.normal(size=len(y)), f"source {i}")
-            )
+            sources.append(Demonstrations(x, _noisy(rng, fun(x)[:, i]), f"source {i}"))
         right = i if i < _SOURCES else None
         for _ in range(_EACH if i < _SOURCES else 1):
-            apart, other, x = (
-                float(rng.choice([0.0, 0.2, 0.4])),
-                drawn(rng, D),
-                rng.random((ROWS, D)),
-            )
-            y = own(x) + apart * other(x)
-            y = y + 0.05 * y.std() * rng.normal(size=ROWS)
+            apart, x = float(rng.choice([0.0, 0.2, 0.4])), rng.random((ROWS, D))
+            f = fun(x)
+            y = f[:, i] + apart * f[:, next(others)] if i < _SOURCES else f[:, i]
             about = f"{apart:.0%} apart" if i < _SOURCES else "misleading"
-            targets.append(Target(x, y, right, about))
+            targets.append(Target(x, _noisy(rng, y), right, about))
     return Set(sources, targets)
+
+
+def _noisy(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
+    return y + 0.05 * y.std() * rng.normal(size=len(y))
+
+
+def _uncorrelated(functions: list[Fun], D: int) -> Fun:
+    """Of rows, a column for each: without what the earlier ones say, and of variance one."""
+
+    def raw(x: np.ndarray) -> np.ndarray:
+        return np.stack([function(x) for function in functions], axis=1)
+
+    seen = raw(np.random.default_rng(0).random((4000, D)))
+    R = np.linalg.qr((seen - seen.mean(0)) / np.sqrt(len(seen)), mode="r")
+    return lambda x: (raw(x) - seen.mean(0)) @ np.linalg.inv(R)
 
 
 def _waves(rng: np.random.Generator, D: int) -> Fun:
@@ -404,11 +416,9 @@ def _arm(rng: np.random.Generator) -> Set:
     goals: list[np.ndarray] = []
     while len(goals) < _SOURCES + _MISLEADING:
         goal = rng.uniform(-arm.reach, arm.reach, 2)
-        apart = [np.linalg.norm(goal - one) for one in goals]
+        apart = [np.linalg.norm(goal - one) for one in goals[:_SOURCES]]
         if np.linalg.norm(goal) < arm.reach and min(apart, default=1.0) > 0.5 * arm.reach:
             goals.append(goal)
-        elif rng.random() < 0.02:
-            goals = []
 
     def rows(goal: np.ndarray, n: int, near: float) -> tuple[np.ndarray, np.ndarray]:
         angle, bend = rng.uniform(-np.pi, np.pi, 20 * n), rng.uniform(-2.5, 2.5, 20 * n)
@@ -445,21 +455,46 @@ def _direction(rng: np.random.Generator) -> np.ndarray:
 
 
 def _supply(rng: np.random.Generator) -> Set:
-    """Owners of a supply chain who want different things, run by different hands."""
+    """Owners of a supply chain who want different things, run by different hands.
+
+    No two of the sources' wishes go along with each other, nor a misleading target with any.
+    """
+    mean, common = _usual()
+    K = common.shape[1]
+    own = np.linalg.qr(rng.normal(size=(K, K)))[0]
+    rest = own[:, _SOURCES:]
+    wishes = [
+        *own[:, :_SOURCES].T,
+        *(rest @ w for w in rng.normal(size=(_MISLEADING, K - _SOURCES))),
+    ]
     sources, targets = [], []
-    for i in range(_SOURCES + _MISLEADING):
-        wish = rng.normal(size=12)
+    for i, wish in enumerate(wishes):
         if i < _SOURCES:
-            x, parts = _operated(rng, _SOURCE_ROWS)
-            sources.append(Demonstrations(x, parts @ wish, f"owner {i}"))
+            x, brought = _operated(rng, _SOURCE_ROWS)
+            sources.append(Demonstrations(x, (brought - mean) @ common @ wish, f"owner {i}"))
         right = i if i < _SOURCES else None
         for _ in range(_EACH if i < _SOURCES else 1):
-            apart = float(rng.choice([0.0, 0.2, 0.4]))
-            x, parts = _operated(rng, ROWS)
-            y = parts @ (wish + apart * rng.normal(size=12))
+            apart = float(rng.choice([0.0, 0.2, 0.4])) if i < _SOURCES else 0.0
+            other = rest @ rng.normal(size=K - _SOURCES) / np.sqrt(K - _SOURCES)
+            x, brought = _operated(rng, ROWS)
+            y = (brought - mean) @ common @ (wish + apart * other)
             about = f"{apart:.0%} apart" if i < _SOURCES else "misleading"
             targets.append(Target(x, y, right, about))
     return Set(sources, targets)
+
+
+@cache
+def _usual() -> tuple[np.ndarray, np.ndarray]:
+    """Mean of what a step brings, and directions that are uncorrelated and of variance one.
+
+    By the rows of forty other hands; directions in which next to nothing differs are left out.
+    """
+    rng = np.random.default_rng(0)
+    brought = np.concatenate([_operated(rng, 100)[1] for _ in range(40)])
+    scale = brought.std(0)
+    values, directions = np.linalg.eigh(np.corrcoef(brought.T))
+    kept = values > 0.05
+    return brought.mean(0), directions[:, kept] / np.sqrt(values[kept]) / scale[:, None]
 
 
 def _operated(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray]:
@@ -486,8 +521,7 @@ def _operated(rng: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarr
         np.concatenate([np.asarray(one[3].storage) for one in found]),
         *(trucks @ cost for cost in costs),
     ]
-    parts = np.stack(brought, axis=1).astype(np.float64)
-    return x, (parts - _USUAL[0]) / _USUAL[1]
+    return x, np.stack(brought, axis=1).astype(np.float64)
 
 
 @cache
@@ -498,13 +532,6 @@ def _period() -> Any:
 
     chain = SupplyChain(1)
     return jax.jit(jax.vmap(lambda s, a, d: step_with(s, a, d, config=chain)))
-
-
-_USUAL = (
-    np.array([4.5] * 6 + [17.0, 3.0] + [30.0] * 4),
-    np.array([2.0] * 6 + [9.0, 1.0] + [10.0] * 4),
-)
-"""About the mean and the spread of the twelve numbers, so that all wishes weigh alike."""
 
 
 def counts(target: Target, wanted: tuple[int, ...]) -> Iterator[tuple[int, str]]:
