@@ -34,6 +34,7 @@ _ROUNDS = 4  # of expectation and maximisation
 _PULL = 2.0  # heads that say the covariance is the process's own
 _OWN_ROWS = 200  # of the new task: the best, and the latest
 _SCALES = 2.0 ** np.arange(-2.0, 9.0, 0.75)  # of the values, in units of their spread
+_NO_END = 1e6  # length of a column that says nothing
 _OFFSET = 9.0  # variance of the new function's mean level, in units of the scale
 _NOISE = (1e-3, 3e-2)  # variance, in units of the scale
 _COMMON = (0.3, 1.0, 3.0)  # how much of the heads' covariance
@@ -139,6 +140,8 @@ class Family:
     """What earlier tasks have in common. Made by `family`; `observe` makes a `Belief`."""
 
     lengths: Float64[np.ndarray, " D"]
+    reach: Float64[np.ndarray, " D"]
+    """The same, but without end in columns in which the earlier tasks' rows are all alike."""
     nodes: Float64[np.ndarray, "M D"]
     """The rows whose correlations are the features."""
     mean: Float64[np.ndarray, " M"]
@@ -166,7 +169,7 @@ class Family:
         Places
             What `Belief` takes in place of rows.
         """
-        k = correlation(np.asarray(x, float), self.nodes, self.lengths)
+        k = correlation(np.asarray(x, float), self.nodes, self.reach)
         return Places(np.asarray(x, float), k, k @ self.common, k @ self.mean)
 
     def values(self, x: "Places | Float64[np.ndarray, 'n D']") -> Float64[np.ndarray, "n N"]:
@@ -429,10 +432,11 @@ def family(
     lengths, signal, noise = _shared_lengths(draw, rows)
     pool = np.concatenate([x for x, _ in rows])
     pool = pool[np.sort(draw.permutation(len(pool))[:_POOL])]
-    nodes = pool[_apart(pool, lengths)]
-    root = np.linalg.cholesky(correlation(nodes, nodes, lengths) + 1e-6 * np.eye(len(nodes)))
+    reach = np.where(np.ptp(pool, axis=0) > 1e-9, lengths, _NO_END)
+    nodes = pool[_apart(pool, reach)]
+    root = np.linalg.cholesky(correlation(nodes, nodes, reach) + 1e-6 * np.eye(len(nodes)))
     pairs = [
-        (solve_triangular(root, correlation(x, nodes, lengths).T, lower=True).T, y) for x, y in rows
+        (solve_triangular(root, correlation(x, nodes, reach).T, lower=True).T, y) for x, y in rows
     ]
     some = np.unique(np.linspace(0, len(rows) - 1, min(_HEADS, len(rows))).astype(int))
     m, C = _population([pairs[i] for i in some], signal, noise)
@@ -441,7 +445,7 @@ def family(
     most = np.argsort(-values)[:_RANK]
     spread = vectors[:, most] * np.sqrt(np.maximum(values[most], 0))
     to_nodes = [solve_triangular(root.T, part, lower=False) for part in (m, spread, heads.T)]
-    return Family(lengths, nodes, *to_nodes)
+    return Family(lengths, reach, nodes, *to_nodes)
 
 
 def _standard(y: np.ndarray) -> np.ndarray:
