@@ -43,8 +43,6 @@ _NEAR = (0.05, 0.2, 0.6)  # variance of the residual around one earlier function
 _ROUND_LENGTHS = (0.15, 0.35, 0.8)  # of neutral processes, times √(D/2)
 _LENGTHS = (0.5, 1.0, 2.0)  # of neutral processes, times those of the family
 _OWN_INFORMED = ((0.3, 0.4), (1.0, 0.4), (1.0, 1.0))  # common and residual, with lengths of its own
-_TEMPER = 1.0
-_OWN_NOISE = 1.0
 _OWN_FROM = 8  # rows of its own from which on the new task's lengths are found
 _KEPT = 0.97  # of the belief is used to predict
 _MOST = 6  # processes that predict, at most
@@ -504,11 +502,12 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
     With `profile`, the scale of the values is what fits best, and the signal stays 1.
     """
     D, n = X.shape[-1], Y.shape[1]
-    apart, eye = (X[:, :, None] - X[:, None]) ** 2, np.eye(n)
+    apart, eye = ((X[:, :, None] - X[:, None]) ** 2).reshape(-1, D), np.eye(n)
+    shape = (len(Y), n, n)
 
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
         lengths, signal, noise = np.exp(t[:D]), np.exp(t[D]), np.exp(t[D + 1])
-        r = np.sqrt(5 * (apart @ (1 / lengths**2)))
+        r = np.sqrt(5 * (apart @ (1 / lengths**2))).reshape(shape)
         e = np.exp(-r)
         C = (1 + r + r * r / 3) * e
         K = signal * C + (noise + 1e-8) * eye + 1.0
@@ -528,7 +527,7 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
             W = inverse - a[:, :, None] * a[:, None]
         slope = np.zeros_like(t)
         inner = signal * 5 / 3 * (1 + r) * e * W
-        slope[:D] = 0.5 * np.einsum("ijk,ijkd->d", inner, apart) / lengths**2
+        slope[:D] = 0.5 * (inner.ravel() @ apart) / lengths**2
         slope[D] = 0.0 if profile else 0.5 * signal * np.sum(W * C)
         slope[D + 1] = 0.5 * noise * np.einsum("ijj->", W)
         off = (t - first.middle) / first.width
@@ -537,7 +536,7 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
     bounds = [(np.log(0.05), np.log(20.0))] * D
     bounds += [
         (0.0, 0.0) if profile else (-3.0, 3.0),
-        (np.log(1e-4), np.log(_OWN_NOISE) if profile else 0.0),
+        (np.log(1e-4), 0.0),
     ]
     options = {"maxiter": 20 if profile else 40}
     start = first.middle.copy()
@@ -614,7 +613,7 @@ def _believed(family: Family, x: np.ndarray, y: np.ndarray, odds: float) -> Beli
         K.append(one.common * shared + one.residual * by_lengths[key] + one.noise * np.eye(n))
     factors = np.linalg.cholesky(np.stack(K) + _OFFSET)
     logs = [_log_evidence(one, L, z) for one, L in zip(processes, factors, strict=True)]
-    logs = [one.log_prior + _TEMPER * log for one, log in zip(processes, logs, strict=True)]
+    logs = [one.log_prior + log for one, log in zip(processes, logs, strict=True)]
     total = logsumexp([logsumexp(log) for log in logs])
     shares = tuple(np.exp(log - total) for log in logs)
     return Belief(family, at, warp, loc, unit, z, tuple(processes), factors, shares)
