@@ -348,7 +348,7 @@ def test_with_chance_0_it_is_the_plain_search_bit_for_bit():
 
 
 def test_of_many_sources_more_are_tried_only_while_that_pays():
-    bad = {f"bad {i}": past(2.5 + 0.01 * i, seed=i, rows=30) for i in range(70)}
+    bad = {f"bad {i}": past(2.3 + 0.003 * i, seed=i, rows=30) for i in range(70)}
     result = minimize(bent, BOUNDS, sources=bad, rng=0, maxfun=100, reuse=BLIND)
     assert 32 <= sum(result.sources_used.values()) <= 64
     good = bad | {"right": past(0.0)}
