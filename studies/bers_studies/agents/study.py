@@ -95,6 +95,7 @@ def learn(
     agent = getattr(stable_baselines3, task.learner)(policy, env, seed=seed, **settings, **reuse)
     tests, returns, weights = task.make(), [], []
     leaders: list[Any] = []
+    begun: list[float] = []
     every = task.steps // config.points
 
     class Watch(BaseCallback):
@@ -109,6 +110,7 @@ def learn(
         def _on_training_start(self) -> None:
             if started is not None:
                 started(agent)
+                begun.append(round(_mean_return(agent, tests, config.tests) / task.scale, 2))
 
     watchers: list[Any] = [Watch(), *([] if trust is None else [trust])]
     agent.learn(task.steps, callback=watchers)
@@ -121,6 +123,7 @@ def learn(
         "weights": told,
         "names": names,
         "led": leaders,
+        **({"begun": begun[0]} if begun else {}),
     }
 
 

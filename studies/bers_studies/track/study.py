@@ -1,9 +1,9 @@
 """A cart on a track, SAC, and logs of people who wanted it at -2, 0 and 2.
 
 Enters: settings and a number, which stands for a trial and a goal. Leaves: one record per method:
-returns of test episodes while the agent learns, the weights, and who is followed. The goals: that of
-one of them; one near it, where whoever stays with him is paid less than he could be; one that is
-nobody's, half-way between two of theirs.
+returns of test episodes while the agent learns, the weights, and who is followed. The goals: that
+of one of them; one near it, where whoever stays with him is paid less than he could be; one that
+is nobody's, half-way between two of theirs.
 """
 
 from collections.abc import Iterator
