@@ -34,6 +34,7 @@ from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
 from bers.model.nig import NIG, StudentT
+from bers.model.posteriors import summary_of
 from bers.model.scaling import Memory
 from bers.parallel import Map, map_of
 from bers.text import printable, unique
@@ -42,7 +43,7 @@ from bers.trust.ranking import Ranking, ranking_of, undetermined
 from bers.trust.robust import far_off, with_explained, without_far_labels, without_rows
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
 from bers.trust.target import Common, informed_head
-from bers.trust.worth import Worth, worth_of
+from bers.trust.worth import Worth, comparable, worth_of
 
 Rng = int | np.integer | np.random.Generator
 Prior = Literal["sources", "neutral"]
@@ -674,6 +675,35 @@ class Trust:
             level=level,
             outliers=self.outliers,
             left_out=[s.n - h.n for s, h in zip(self.sources, self._heard, strict=True)],
+            worth=self._plain_worth(level),
+        )
+
+    def _plain_worth(self, level: float) -> Worth | None:
+        """Of an episode, or of a row, without reading rows again that are in no episodes."""
+        model, settings = self.model, self._settings
+        undone = getattr(self.target, "transforms", ())
+        if model is None or not comparable(self.sources, undone):
+            return None
+        summaries = [
+            summary_of(
+                model.state.encoder,
+                source,
+                inputs=model.inputs,
+                memory=settings.memory,
+                subset=settings.subset,
+                workers=settings.workers,
+            )
+            for source in self._heard
+        ]
+        rng = np.random.default_rng(len(self.y))
+        return worth_of(
+            rng,
+            self.head,
+            model,
+            self.sources,
+            names=self.names,
+            level=level,
+            summaries=summaries,
         )
 
     # keeping it

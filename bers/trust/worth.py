@@ -125,11 +125,21 @@ def worth_of(
     best: Literal["lowest", "highest"] | None = None,
     than: float | None = None,
     level: float = 0.9,
+    summaries: Sequence[nig.Summary | None] = (),
 ) -> Worth:
-    """The worth of every source by the target's head; `undone` are transforms of its labels."""
+    """The worth of every source by the target's head; `undone` are transforms of its labels.
+
+    Where there is a summary of a source whose rows are in no episodes, its rows are not read again.
+    """
     _check(sources, undone, horizon, discount, best)
     some = [i for i, source in enumerate(sources) if source.n]
-    rows = [rows_of(model, sources[i], horizon, discount, best) for i in some]
+    known = [*summaries, *[None] * (len(sources) - len(summaries))]
+    rows = [
+        rows_of(model, sources[i], horizon, discount, best)
+        if (summary := known[i]) is None or best is not None or _ends(sources[i]) is not None
+        else _rows_of_summary(summary, horizon, discount)
+        for i in some
+    ]
     if not rows:
         raise DataError("no source has any rows, so none has a worth. Give sources with rows.")
     psi = np.stack([each.psi for each in rows])
@@ -202,8 +212,19 @@ def rows_of(
     elif ends is not None:
         psi = psi / (episodes + (when > 0))
     else:
-        psi = mean * (1 if horizon is None else float(np.sum(discount ** np.arange(horizon))))
+        psi = _over(mean, horizon, discount)
     return Rows(psi, mean, square / source.n)
+
+
+def _rows_of_summary(summary: nig.Summary, horizon: int | None, discount: float) -> Rows:
+    """Of rows in no episodes, which were boiled down before; the bias is the last feature."""
+    square = summary.R[:, :-1].T @ summary.R[:, :-1] / float(summary.n)
+    return Rows(_over(square[-1], horizon, discount), square[-1], square)
+
+
+def _over(mean: np.ndarray, horizon: int | None, discount: float) -> np.ndarray:
+    """What so many steps add up to."""
+    return mean * (1 if horizon is None else float(np.sum(discount ** np.arange(horizon))))
 
 
 def _steps(ends: Bool[np.ndarray, " n"], first: int) -> tuple[np.ndarray, int]:
@@ -250,6 +271,11 @@ def _paid_for(sources: Sequence[Source], horizon: int | None, best: str | None) 
     if all(_ends(source) is not None for source in sources):
         return "an episode"
     return "a row" if horizon is None else f"{horizon} rows"
+
+
+def comparable(sources: Sequence[Source], undone: Any) -> bool:
+    """Whether what the rows of all sources earn can be added up and compared."""
+    return not undone and len({_ends(source) is not None for source in sources if source.n}) == 1
 
 
 def _check(
