@@ -15,8 +15,11 @@ from bers.cli.common import Out, Progress, Seed, make_folder, new_console, print
 if TYPE_CHECKING:
     import numpy as np
 
-_SHOWN = {0, 1, 2, 3, 5, 10, 20, 30, 50, 70, 100}
-_GENERATIONS = 100
+_SHOWN = (4, 20, 40, 60, 80, 100, 150, 200, 400, 700)
+_EVALUATIONS = 1000
+_COMPARED = (20, 100, 300, 1000)
+_GOAL = 0.01
+_LEAST = 1e-6  # that the picture shows
 _NEAR = 0.15  # the value at which a past run was ended
 _BOUNDS = [(-4.0, 4.0)] * 10
 
@@ -54,7 +57,10 @@ def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = No
 
     console = new_console()
     make_folder(out)
-    console.print("Three past runs, each on another function of the same ten variables:")
+    console.print(
+        "Three past runs of Differential Evolution, each on another function of the same ten "
+        "variables:"
+    )
     runs, learner = {}, DE(tol=-1.0)  # which never thinks that it has converged
     for i, (name, fun) in enumerate(_PAST.items()):
         runs[name] = minimize(
@@ -64,32 +70,38 @@ def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = No
         console.print(f"  {name}: {told}")
     console.print(
         "\nA new function: Rastrigin, full of valleys. Its lowest one is where Sphere's is, but "
-        "nobody says so.\nOne encoder and three heads are trained on the past runs ..."
+        "nobody says so.\nThe best point of each run is tried, and the search starts from the best "
+        "of them. The weights say which\nrun the new function is like ..."
     )
     shares: list[list[float]] = []
+    at: list[int] = []
+    waiting = list(_SHOWN)
     show = _growing_table([*runs, "nobody"])
 
     def watch(intermediate_result: Any) -> None:
         a = list(intermediate_result.weights.values())
-        shares.append(a)
-        m = intermediate_result.nit
-        if m in _SHOWN:
+        shares.append([round(w, 4) for w in a])
+        at.append(int(intermediate_result.nfev))
+        if waiting and at[-1] >= waiting[0]:
+            while waiting and at[-1] >= waiting[0]:
+                waiting.pop(0)
             cells = [f"{w:.2f}" for w in (*a, max(0.0, 1 - sum(a)))]
-            best = f"{intermediate_result.fun:.4f}"
-            show([str(m), str(intermediate_result.nfev), best, *cells])
+            show([str(at[-1]), _value(intermediate_result.fun), *cells])
 
-    settings: dict[str, Any] = {"maxiter": _GENERATIONS, "learner": learner, "rng": seed}
+    settings: dict[str, Any] = {"maxfun": _EVALUATIONS, "rng": seed}
     with_runs = minimize(
         _rastrigin, _BOUNDS, sources=runs, callback=watch, progress=progress, **settings
     )
     console.print("Once more without past runs ...\n")
     without = minimize(_rastrigin, _BOUNDS, **settings)
     records = [_record("with past runs", with_runs), _record("without", without)]
-    records[0] |= {"sources": list(runs), "weights": shares}
+    records[0] |= {"sources": list(runs), "weights": shares, "weights_at": at}
     rows = [
-        [r["method"], *(f"{r['best'][m]:.4f}" for m in (10, 50, 100)), _count(r)] for r in records
+        [r["method"], *(_value(r["best"][m - 1]) for m in _COMPARED), _count(r)] for r in records
     ]
-    print_table(["", "best after 10 generations", "50", "100", "evaluations to 1.0"], rows)
+    first, *more = (f"{m:,}" for m in _COMPARED)
+    heads = ["", f"best after {first} evaluations", *more, f"evaluations to {_GOAL}"]
+    print_table(heads, rows)
     tried = ", ".join(f"{n} of {name}" for name, n in with_runs.sources_used.items() if n)
     console.print(f"\nTrials that used a point of a past run: {tried or 'none'}.", markup=False)
     with write_atomically(out / "results.json") as temporary:
@@ -98,13 +110,17 @@ def demo(out: Out = Path("demo-output"), seed: Seed = 0, progress: Progress = No
 
 
 def _record(method: str, result: Any) -> dict[str, Any]:
-    """The best value after each generation, and evaluations until it was 1.0."""
+    """The best value after each evaluation, and evaluations until the goal."""
     import numpy as np
 
-    so_far, NP = np.minimum.accumulate(result.fun_all), len(result.population)
-    reached = int(np.argmax(so_far <= 1.0)) + 1 if so_far[-1] <= 1.0 else None
-    best = [float(f"{value:.5g}") for value in so_far[NP - 1 :: NP]]
+    so_far = np.minimum.accumulate(result.fun_all)
+    reached = int(np.argmax(so_far <= _GOAL)) + 1 if so_far[-1] <= _GOAL else None
+    best = [float(f"{value:.5g}") for value in so_far]
     return {"method": method, "fun": float(result.fun), "best": best, "evaluations": reached}
+
+
+def _value(number: float) -> str:
+    return f"{number:.3g}"
 
 
 def _count(record: dict[str, Any]) -> str:
@@ -123,17 +139,31 @@ def _drawn(records: list[dict[str, Any]], picture: Path) -> str:
 
     figure = Figure(figsize=(10, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
-    for record, colour in zip(records, ("black", "0.55"), strict=True):
-        left.plot(record["best"], color=colour, lw=2, label=record["method"])
-    left.set(yscale="log", xlabel="generation of 32 evaluations", ylabel="best value")
+    for record, colour in zip(records, ("#0072B2", "0.55"), strict=True):
+        best = np.maximum(record["best"], _LEAST)
+        left.plot(range(1, len(best) + 1), best, color=colour, lw=2.2, label=record["method"])
+    tries = len(records[0]["sources"])
+    left.axvspan(0.9, tries + 0.5, color="0.93", lw=0)
+    left.text(1.1, 1.5 * _LEAST, "past runs\nare tried", fontsize=9, color="0.35")
+    left.set(xscale="log", yscale="log", xlim=(0.9, None), ylim=(_LEAST, None))
+    left.set(xlabel="evaluations of the new function", ylabel="best value so far")
     weights = np.array(records[0]["weights"])
-    colours = ("#D55E00", "#009E73", "#0072B2")
-    for i, (name, colour) in enumerate(zip(records[0]["sources"], colours, strict=True)):
-        right.plot(range(1, len(weights) + 1), weights[:, i], color=colour, lw=2, label=name)
-    right.set(xlabel="generation", ylabel="weight of the past run", ylim=(-0.02, 1.02))
+    nobody = np.maximum(0, 1 - weights.sum(axis=1))
+    colours = ("#D55E00", "#009E73", "#0072B2", "0.88")
+    right.stackplot(
+        records[0]["weights_at"],
+        [*weights.T, nobody],
+        labels=[*records[0]["sources"], "nobody"],
+        colors=colours,
+        step="post",
+    )
+    right.set(xscale="log", xlabel="evaluations of the new function", ylabel="whom it is like")
+    right.set(ylim=(0, 1), xlim=(0.9, len(records[0]["best"])))
+    right.axvspan(0.9, records[0]["weights_at"][0], color="0.97", lw=0)
+    left.legend(frameon=False)
+    left.grid(color="0.94")
+    right.legend(loc="lower right")
     for ax in (left, right):
-        ax.legend(frameon=False)
-        ax.grid(color="0.94")
         ax.spines[["top", "right"]].set_visible(False)
     with write_atomically(picture) as temporary:
         figure.savefig(temporary, format="png", dpi=100)
@@ -146,7 +176,7 @@ def _growing_table(names: list[str]) -> Callable[[list[str]], None]:
     On a terminal Rich prints lines above a bar that is being drawn; elsewhere it must not take
     them to where the bar is.
     """
-    heads = ["generation", "evaluations", "best value", *(f"weight: {name}" for name in names)]
+    heads = ["evaluations", "best value", *(f"weight: {name}" for name in names)]
     to = None if sys.stdout.isatty() else sys.stdout
     rows = [heads]
 

@@ -94,9 +94,9 @@ def _enough(rng: np.random.Generator, fun: Fun, D: int, sources: Runs, learner: 
 def first_used(rng: np.random.Generator, fun: Fun, D: int, sources: Runs) -> int:
     """The source whose best point the search of `bers.minimize` starts from; -1: none.
 
-    >>> past = [(np.array([[0.3, 0.3], [0.9, 0.9]]), np.array([1.0, 2.0]))] * 2
+    >>> past = [(np.array([[at, at], [0.9, 0.9]]), np.array([1.0, 2.0])) for at in (0.4, 0.3)]
     >>> first_used(np.random.default_rng(0), lambda x: np.sum(x, axis=1), 2, past)
-    0
+    1
     """
     tops = np.array([np.clip(x[np.argmin(y)], 0, 1) for x, y in sources])
     counted = Counted(fun, len(tops) + 1)

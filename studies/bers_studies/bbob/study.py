@@ -32,7 +32,7 @@ class BbobConfig:
     methods: tuple[str, ...] = tuple(m for m in METHODS if m not in LEFT_OUT)
     once: tuple[str, ...] = ("Optuna's CMA-ES",)
     """Methods that are slow: in the first trial only, and in five dimensions."""
-    many: tuple[int, ...] = (5, 10)
+    many: tuple[int, ...] = (10,)
     """Dimensions in which it is asked which of 30 sources is used first."""
     budget: int = 3000
 
