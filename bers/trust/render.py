@@ -191,9 +191,9 @@ def as_json(ranking: Mapping[str, Any]) -> str:
 
 
 def figure(ranking: Mapping[str, Any], path: str | os.PathLike[str] | None = None):
-    """Bars of the weights with their intervals, largest first, and worth beside them, if it is known.
+    """Bars of the weights with their intervals, largest first; at most thirty sources.
 
-    At most thirty sources are shown.
+    What they are worth stands beside that, where it is known.
     """
     Figure = matplotlib_figure()
     lines = sorted(ranking["sources"], key=lambda one: -one["weight"])

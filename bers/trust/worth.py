@@ -259,6 +259,12 @@ def _foreseen(head: nig.NIG, square: np.ndarray, mean: np.ndarray) -> float:
     return 1 - float(np.sum(spread * square)) / variance if variance > 0 else nan
 
 
+def foreseen_of(head: nig.NIG, summaries: Sequence[nig.Summary]) -> list[float | None]:
+    """Of the labels at each source's rows, by their summaries; None where there are no rows."""
+    rows = [_rows_of_summary(one, None, 1.0) if one.n else None for one in summaries]
+    return [None if one is None else _foreseen(head, one.square, one.mean) for one in rows]
+
+
 def _better(drawn: np.ndarray, than: float | None, best: str | None) -> np.ndarray:
     if than is None:
         return np.full(len(drawn), nan)
