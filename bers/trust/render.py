@@ -38,6 +38,10 @@ _LINES: dict[str, tuple[_Cell, str]] = {
     ),
     "rows": (lambda one: f"{one['rows']:,}", ""),
     "return": (lambda one: _number(one["value"], ".3g"), "mean return, or mean label"),
+    "worth": (
+        lambda one: _worth(one["worth"], one["worth_low"], one["worth_high"]),
+        "what an episode of it, or a row, would have earned in the target's task, with an interval",
+    ),
 }
 """The columns after the name: what stands in a source's line, and what it means, if that is not
 plain. A new column is a field of `RankedSource` and a line here."""
@@ -187,7 +191,10 @@ def as_json(ranking: Mapping[str, Any]) -> str:
 
 
 def figure(ranking: Mapping[str, Any], path: str | os.PathLike[str] | None = None):
-    """Bars of the weights with their intervals, largest first; at most thirty sources."""
+    """Bars of the weights with their intervals, largest first; at most thirty sources.
+
+    What they are worth stands beside that, where it is known.
+    """
     Figure = matplotlib_figure()
     lines = sorted(ranking["sources"], key=lambda one: -one["weight"])
     shown, more = lines[:30], len(lines) - 30
@@ -198,8 +205,19 @@ def figure(ranking: Mapping[str, Any], path: str | os.PathLike[str] | None = Non
         values.append((sum(one["weight"] for one in lines[30:]), math.nan, math.nan))
     names.append("nobody")
     values.append((ranking["nobody"], ranking["nobody_low"], ranking["nobody_high"]))
-    canvas = Figure(figsize=(7, 1.2 + 0.38 * len(names)), layout="constrained")
-    ax = canvas.subplots()
+    worths = [(one["worth"], one["worth_low"], one["worth_high"]) for one in shown]
+    beside = any(not math.isnan(worth) for worth, _, _ in worths)
+    size = (10 if beside else 7, 1.2 + 0.38 * len(names))
+    canvas = Figure(figsize=size, layout="constrained")
+    ax, *more_axes = canvas.subplots(1, 1 + beside, squeeze=False, sharey=True)[0]
+    for right in more_axes:
+        for i, (worth, low, high) in enumerate(worths):
+            right.plot([low, high], [i, i], color="#222222", lw=1.6)
+            right.plot([worth], [i], "o", color=_BAR)
+        right.set_xlabel(f"worth in the target's task, with {ranking['level']:.0%} interval")
+        right.grid(axis="x", color="0.92")
+        right.spines[["top", "right", "left"]].set_visible(False)
+        right.tick_params(axis="y", length=0)
     for i, (weight, low, high) in enumerate(values):
         ax.barh(i, weight, color=_REST if names[i] == "nobody" else _BAR, height=0.62, zorder=2)
         if not math.isnan(low):
@@ -243,6 +261,10 @@ def _plain_text(name: str) -> str:
 
 def _number(value: float, form: str) -> str:
     return "" if math.isnan(value) else format(value, form)
+
+
+def _worth(mean: float, low: float, high: float) -> str:
+    return "" if math.isnan(mean) else f"{mean:.3g} ({low:.3g} to {high:.3g})"
 
 
 def _span(low: float, high: float) -> str:
