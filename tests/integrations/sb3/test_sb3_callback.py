@@ -52,7 +52,6 @@ def test_the_right_source_is_trusted():
     assert found.explained > 0.8
 
 
-@pytest.mark.filterwarnings("ignore:features are nearly collinear")  # x² is seen twice
 def test_nobody_is_trusted_if_all_mislead():
     class Other(Line):
         def step(self, action):
