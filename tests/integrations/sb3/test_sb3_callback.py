@@ -232,7 +232,16 @@ def test_what_is_logged_and_shown():
     model.set_logger(Logger(None, [HumanOutputFormat(text)]))
     model.learn(100, callback=callback(), log_interval=1)
     said = text.getvalue()
-    for word in ("weight_to 1", "nobody", "p_m", "explained", "rows_own", "rows_to -1", "leader", "own_return"):
+    for word in (
+        "weight_to 1",
+        "nobody",
+        "p_m",
+        "explained",
+        "rows_own",
+        "rows_to -1",
+        "leader",
+        "own_return",
+    ):
         assert word in said
 
 
