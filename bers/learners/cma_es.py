@@ -31,6 +31,8 @@ _AT_LEAST = 15  # rows that agreement is measured on
 _NEAR = 4.0  # times √D: rows farther from the centre do not teach the model
 _STEP = 1.5  # times √D: how far the model's own minimum may be
 _AGAIN = 20  # times that a point out of bounds is drawn anew
+_MOST = 32  # times the first population, and restarts do not double it any more
+_ROUNDS = 20  # over all variables, to find the model's minimum where bounds are in the way
 _ROWS = 300  # that the model is made of, at most
 _KEPT = 2000  # rows to choose these from
 _RECHOSEN = 1.1, 1.25  # growth of few and of many rows after which the trade is chosen anew
@@ -300,7 +302,7 @@ class EvolutionStrategy:
         x = x[: len(f)]
         rows, D = self._unit(x), int(self.free.sum())
         start = rows[int(np.argmin(f))] if np.isfinite(f).any() else None
-        size = self.config.population or 4 + int(3 * math.log(max(D, 1)))
+        size = self.config.population or _usual(D)
         near = _WIDTH_NEAR_SOURCES if len(f) > 1 else 0.0
         return Evolution(x, f, rows, f, start=start, sigma=near, size=size)
 
@@ -485,7 +487,7 @@ class EvolutionStrategy:
                 state, model = self._model(state, metric)
             if model is not None:
                 D = points.shape[1]
-                points[-1] = np.clip(metric.back(model.minimum(_STEP * math.sqrt(D))), 0, 1)
+                points[-1] = _least(model, metric, _STEP * math.sqrt(D))
                 order = np.argsort(model(metric.round(points)), kind="stable")
                 order = np.concatenate([[state.size - 1], order[order != state.size - 1]])
         unknown = np.full(state.size, np.nan)
@@ -568,11 +570,12 @@ class EvolutionStrategy:
             return state
         state = replace(state, inside=None, model=None, metric=None, trade=None, chosen_at=0)
         if state.widths:  # wide steps may have left the valley that the past run knew
-            now, *later = state.widths
-            start = state.home if now == _NARROW else state.rows[np.argmin(state.values)]
+            width, *later = state.widths
+            start = state.home if width == _NARROW else state.rows[np.argmin(state.values)]
             later = [*later, _WIDTH_NEAR_SOURCES] if vain else later
-            return replace(state, start=start, sigma=now, widths=tuple(later), owed=0)
-        return replace(state, size=2 * state.size)
+            return replace(state, start=start, sigma=width, widths=tuple(later), owed=0)
+        first = self.config.population or _usual(len(now.points[0]))
+        return replace(state, size=min(2 * state.size, max(_MOST * first, state.size)))
 
     def _at_rest(self, state: Evolution, seen: np.ndarray, enough: int) -> bool:
         """Whether values differ by nothing that counts; what numbers can show is the least."""
@@ -635,6 +638,15 @@ class _Metric:
         return self.mean + z @ self.fro
 
 
+def _usual(D: int) -> int:
+    """Points of a generation, unless set.
+
+    >>> _usual(10)
+    10
+    """
+    return 4 + int(3 * math.log(max(D, 1)))
+
+
 def _curvatures(D: int) -> int:
     """Of a quadratic function, with slopes and level.
 
@@ -647,6 +659,32 @@ def _curvatures(D: int) -> int:
 def _next_batch(batch: int, done: int) -> int:
     """How many points the next generation begins with, if this one took `done`."""
     return max(1, done - 1) if done > batch else max(1, batch // 2)
+
+
+def _least(model: Quadratic, metric: _Metric, radius: float) -> np.ndarray:
+    """The model's own minimum in the unit cube, no farther than `radius` in the search's metric.
+
+    Where the way out of the cube is barred, the other variables go on: one by one, some rounds.
+    """
+    own = metric.back(model.minimum(radius))
+    x = np.clip(own, 0, 1)
+    if np.array_equal(own, x):
+        return x
+    away = radius * np.linalg.norm(metric.fro, axis=0)
+    low, high = np.maximum(0, metric.mean - away), np.minimum(1, metric.mean + away)
+    here = model.seen_by(metric.round(x), metric.to)
+    slope, bend, now = here.slope.tolist(), here.bend, x.tolist()
+    for _ in range(_ROUNDS):
+        before = list(now)
+        for j in range(len(now)):
+            step = -slope[j] / bend[j, j] if bend[j, j] > 0 else -math.copysign(1.0, slope[j])
+            at = min(max(now[j] + step, low[j]), high[j])
+            if at != now[j]:
+                slope = (slope + bend[j] * (at - now[j])).tolist()
+                now[j] = at
+        if np.allclose(now, before, rtol=0, atol=1e-9):
+            break
+    return np.array(now)
 
 
 def _kept(search: Any) -> dict[str, Any]:

@@ -110,6 +110,7 @@ class Optimizer:
         self.reuse: Reuse | None = None
         self._x: list[np.ndarray] = []
         self._y: list[np.ndarray] = []
+        self._least = np.inf  # of these values
         self._told: dict[bytes, float] = {}
         self._begun: Any = None
         self._reopened = False  # an iteration of a saved run is to be begun again
@@ -310,6 +311,7 @@ class Optimizer:
     def _keep(self, seen: Experience) -> None:
         self._x.append(seen.x)
         self._y.append(seen.y)
+        self._least = min(self._least, float(seen.y.min(initial=np.inf)))
         for point in seen.x:
             self._waiting.pop(point.tobytes(), None)
 
@@ -330,7 +332,7 @@ class Optimizer:
     def best(self) -> float:
         """The least value so far, of all that was told."""
         told = (self._told[key] for key in self._waiting)
-        return min([np.inf, *told, *(float(y.min(initial=np.inf)) for y in self._y)])
+        return min([self._least, *told])
 
     @property
     def converged(self) -> bool:
@@ -388,10 +390,11 @@ class Optimizer:
     def _rows(self) -> tuple[np.ndarray, np.ndarray]:
         """All points and values: those of finished iterations, then what was told since."""
         keys = list(self._waiting)
-        x = [np.zeros((0, len(self.low))), *self._x, _points(keys, len(self.low))]
-        return np.concatenate(x), np.concatenate(
-            [np.zeros(0), *self._y, np.array([self._told[key] for key in keys])]
-        )
+        self._x = [np.concatenate([np.zeros((0, len(self.low))), *self._x])]
+        self._y = [np.concatenate([np.zeros(0), *self._y])]
+        told = np.array([self._told[key] for key in keys], np.float64)
+        x_all = np.concatenate([*self._x, _points(keys, len(self.low))])
+        return x_all, np.concatenate([*self._y, told])
 
     def _of_sources(self) -> dict[str, Any]:
         N = len(self.runs)
@@ -502,6 +505,7 @@ class Optimizer:
         self.names = unique(about["names"])
         self.nit, self._begun = about["nit"], None
         self._x, self._y = [arrays["x"]], [arrays["y"]]
+        self._least = float(arrays["y"].min(initial=np.inf))
         self.weight_history = list(arrays["weight_history"])
         self.use_history = list(arrays["use_history"])
         keys = [row.tobytes() for row in arrays["told.x"]]

@@ -96,6 +96,8 @@ def test_a_trial_of_the_study(table, monkeypatch):
     monkeypatch.setattr(lcbench, "tasks", lambda _: table)
     config = lcbench.LcbenchConfig(count=1, earlier=10, trials=5, misleading=(2,))
     records = list(lcbench.trial(config, 0))
+    assert len(records) == 10
+    records += lcbench.trial(config, 2)
     assert [r["method"] for r in records[-3:]] == ["BERS", "BERS, 2 turned", "BERS, 2 mirrored"]
     assert {r["target"] for r in records} == {"t1"}
     for r in records:

@@ -452,13 +452,14 @@ class BersCallback(BaseCallback):
 
     def _choose(self) -> None:
         """Whom to follow from now on, if anybody new."""
-        assert self.reuse is not None and self.following is not None
+        assert self.reuse is not None
+        assert self.following is not None
         following, a = self.following, self.reuse.trust.weights
         if following.forced:
-            if following.leader is None or np.count_nonzero(a > _LITTLE) > 1:
-                if not following.trying:
-                    who = int(following.rng.choice(len(a), p=a / a.sum()))
-                    following.try_out(who, np.nan if self.worth is None else self.worth.mean[who])
+            several = np.count_nonzero(a > _LITTLE) > 1  # then somebody else may be next
+            if not following.trying and (following.leader is None or several):
+                who = int(following.rng.choice(len(a), p=a / a.sum()))
+                following.try_out(who, np.nan if self.worth is None else self.worth.mean[who])
         elif self.worth is not None:
             lines = self.worth.sources
             better = np.nan_to_num([one.prob_better for one in lines])

@@ -8,7 +8,6 @@ while it is below. The pull on an actor is in units of the spread of the critic'
 actions, that on values of choices in units of the gradient that is there.
 """
 
-import copy
 import time
 from types import MethodType
 from typing import Any
@@ -20,7 +19,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.clones import Clone, columns
-from bers.integrations.sb3.following import FIRST, Following
+from bers.integrations.sb3.following import Following
 from bers.integrations.sb3.sources import unscaled
 
 _ROWS = 64
@@ -98,7 +97,9 @@ class Imitation:
         down; till then an actor is paid for leaving the leader.
         """
         held = self.buffer.buffer_size if self.buffer.full else self.buffer.pos
-        most = _ENTROPY * float(np.std(self.buffer.rewards[:held]))
+        assert self.buffer.pool is not None
+        paid = self.buffer.rewards[:held] if held else self.buffer.pool.rewards
+        most = _ENTROPY * float(np.std(paid))
         with torch.no_grad():
             self.learner.log_ent_coef.clamp_(max=np.log(max(most, 1e-6)))
 
@@ -158,7 +159,8 @@ class Imitation:
         rng, leader = self.following.rng, self.following.leader
         assert leader is not None
         learner, space = self.learner, self.learner.observation_space
-        theirs = rng.choice(self._rows_of(leader), rows // 2)
+        empty = not (self.buffer.full or self.buffer.pos)
+        theirs = rng.choice(self._rows_of(leader), rows if empty else rows // 2)
         raw, _ = self.buffer.rows_of_sources(theirs)
         own = self.buffer.own_states(rng, rows - len(theirs))
         if isinstance(raw, dict):

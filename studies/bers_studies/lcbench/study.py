@@ -25,7 +25,8 @@ from bers_studies.lcbench.problems import VARIABLE, Tasks, developed, reported, 
 
 KINDS = ("random", "TPE")
 """Of the earlier studies: how their points were chosen."""
-PARTS = len(KINDS)
+PARTS = len(KINDS) + 1
+"""Of a trial: earlier studies of each kind, and misleading ones."""
 MISLEADING = ("turned", "mirrored")
 
 
@@ -49,28 +50,28 @@ class LcbenchConfig:
 
 
 def trial(config: LcbenchConfig, seed: int) -> Iterator[dict[str, Any]]:
-    """All targets with earlier studies of one kind."""
+    """All targets with earlier studies of one kind, or with misleading ones."""
     number, which = divmod(seed, PARTS)
-    kind, table = KINDS[which], tasks(config.data or os.environ.get(VARIABLE, ""))
-    sources = earlier(table, kind, config.earlier, number)
-    models = models_of(sources)
+    table = tasks(config.data or os.environ.get(VARIABLE, ""))
     targets = (reported if config.targets == "reported" else developed)(table)[: config.count]
+    if which < len(KINDS):
+        sources = earlier(table, KINDS[which], config.earlier, number)
+        models = models_of(sources)
+        for target in targets:
+            about = {"trial": number, "panel": KINDS[which], "target": target}
+            for method, run in runs(table, target, sources, models, config.trials, number).items():
+                if not config.methods or method in config.methods:
+                    yield about | {"method": method, "steps": steps(table, target, run())}
+        return
+    sources = earlier(table, KINDS[0], config.earlier, number)
     for target in targets:
-        about = {"trial": number, "panel": kind, "target": target}
-        for method, run in runs(table, target, sources, models, config.trials, number).items():
-            if not config.methods or method in config.methods:
-                yield about | {"method": method, "steps": steps(table, target, run())}
-        if which:
-            continue  # misleading studies are made of random ones only
+        about = {"trial": number, "panel": KINDS[0], "target": target}
         others = {name: rows for name, rows in sources.items() if name != target}
         for how in MISLEADING:
             for count in config.misleading:
-                wrong = misled(others, how, count, number)
-                y = bers(table, target, wrong, config.trials, number)
-                yield about | {
-                    "method": f"BERS, {count} {how}",
-                    "steps": steps(table, target, y),
-                }
+                y = bers(table, target, misled(others, how, count, number), config.trials, number)
+                named = {"method": f"BERS, {count} {how}"}
+                yield about | named | {"steps": steps(table, target, y)}
 
 
 @cache

@@ -12,7 +12,6 @@ from bers.integrations.sb3 import BersCallback, BersReplayBuffer
 from bers.integrations.sb3.following import Following
 from bers.integrations.sb3.imitation import Imitation
 
-
 pytestmark = pytest.mark.filterwarnings("ignore:.* rows are left out of the weights")
 
 
