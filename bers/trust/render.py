@@ -13,6 +13,7 @@ from typing import Any
 
 from bers.errors import ConfigError
 from bers.files import write_atomically
+from bers.html import bars, rows_of, whole_page
 from bers.text import printable
 
 _Cell = Callable[[Mapping[str, Any]], str]
@@ -49,23 +50,6 @@ COLUMNS = ("source", *_LINES)
 """Of the table; `legend` says what they mean."""
 
 _BAR, _REST = "#0072B2", "#999999"
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
- body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
-        color: #222; background: #fff }}
- table {{ width: 100% }} img {{ max-width: 100% }}
-</style></head><body>
-<h1>Whom to trust</h1>
-{body}
-<img alt="Weights with their intervals" src="data:image/png;base64,{picture}">
-<p>{legend}</p>
-</body></html>
-"""
 _STYLE = (
     "border-collapse:collapse;font-variant-numeric:tabular-nums",
     "text-align:{align};padding:.25em .6em;border-bottom:1px solid #ddd",
@@ -159,18 +143,29 @@ def as_html(ranking: Mapping[str, Any]) -> str:
 
 
 def as_page(ranking: Mapping[str, Any]) -> str:
-    """A whole page: table, picture and legend in one file that asks for nothing else."""
-    import base64
-    import io
+    """A whole page: bars, table and legend in one file that asks for nothing else."""
+    return whole_page("Whom to trust", page_parts(ranking))
 
-    stream = io.BytesIO()
-    figure(ranking).savefig(stream, format="png", dpi=110)
-    return _PAGE.format(
-        title=html.escape(title(ranking)),
-        body=as_html(ranking),
-        picture=base64.b64encode(stream.getvalue()).decode(),
-        legend=html.escape(legend()),
+
+def page_parts(ranking: Mapping[str, Any]) -> list[str]:
+    """What a page says of a ranking; the answer first, at most thirty bars."""
+    lines = sorted(ranking["sources"], key=lambda one: -one["weight"])
+    shares = [(one["name"], one["weight"], one["low"], one["high"]) for one in lines[:30]]
+    if len(lines) > 30:
+        rest = sum(one["weight"] for one in lines[30:])
+        shares.append((f"{len(lines) - 30:,} more", rest, math.nan, math.nan))
+    shares.append(
+        ("nobody", ranking["nobody"], ranking["nobody_low"], ranking["nobody_high"]),
     )
+    said, *notes = footing(ranking)
+    return [
+        f"<p>{html.escape(title(ranking))}. <b>{html.escape(said)}</b></p>",
+        bars(shares),
+        f'<p class="soft">Bars: weights. Lines across them: {ranking["level"]:.0%} intervals.</p>',
+        rows_of([headings(ranking), *table(ranking, 60)]),
+        *(f"<p>{html.escape(line)}</p>" for line in notes),
+        f'<p class="soft">{html.escape(legend())}</p>',
+    ]
 
 
 def as_json(ranking: Mapping[str, Any]) -> str:

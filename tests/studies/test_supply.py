@@ -2,11 +2,13 @@
 
 import json
 import tempfile
+from functools import partial
 
 import numpy as np
 import pytest
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.report.curves import read_runs
+from bers_studies.rl.ddpg import DDPG, DDPGConfig
 from bers_studies.runner.run import Experiment, run
 from bers_studies.supply import demonstrations as supply_demonstrations
 from bers_studies.supply import study as supply
@@ -22,6 +24,16 @@ from bers_studies.supply_options.tables import tables as options_tables
 from bers.reuse.transitions import with_products
 
 SMALL = SupplyConfig(episodes=2, tests=2, shown=DemonstrationConfig(steps=400, rows=300))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_networks():
+    """An episode with the study's own, 300 and 300, takes a second."""
+    small = DDPGConfig(hidden=(32, 32))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supply, "DDPG", partial(DDPG, config=small))
+        patch.setattr(supply_demonstrations, "DDPGConfig", lambda: small)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from bers_studies.report.curves import read_runs
 TRUTH = "2"
 """The new manager's costs are those of the second demonstrator."""
 EPISODES = 60
-_LEFT, _RIGHT, _TOP, _BOTTOM = 430, 712, 66, 262  # of the curves
+_LEFT, _RIGHT, _TOP, _BOTTOM = 430, 700, 66, 262  # of the curves
 _STYLE = """
 text { font: 16px system-ui, sans-serif; fill: #222 } .head { font-weight: 600 }
 .small { font-size: 14px } .right { text-anchor: end }
