@@ -511,7 +511,9 @@ class EvolutionStrategy:
             near = near[y[near] <= np.sort(y[near])[int(0.9 * (len(near) - 1))]]
         if len(near) < D + 2:
             return state, None
-        valleys = () if state.centres is None else metric.valleys(state.centres, state.bends)
+        valleys = ()
+        if state.centres is not None and state.bends is not None:
+            valleys = metric.valleys(state.centres, state.bends)
         growth = _RECHOSEN[state.chosen_at > _FEW]
         kept = state.trade is not None and len(state.values) < growth * state.chosen_at
         grid = (state.trade,) if kept else grid_with(shapes)
@@ -525,9 +527,9 @@ class EvolutionStrategy:
 
     def _evaluated(self, state: Evolution, y: np.ndarray) -> Evolution:
         """After some points of a generation: it ends if the model can answer for the others."""
-        now, size = state.under_way, state.size
+        now, inside, size = state.under_way, state.inside, state.size
         assert now is not None
-        assert state.inside is not None
+        assert inside is not None
         values, done = now.values.copy(), now.done + len(y)
         values[now.order[now.done : done]] = y
         now = replace(now, values=values, done=done)
@@ -536,7 +538,7 @@ class EvolutionStrategy:
             batch = state.batch if len(y) == size else _next_batch(state.batch, done)
             state = replace(state, batch=batch, model=None, metric=None)
             return self._ended(state, now.values)
-        metric = _Metric.of(state.inside)
+        metric = _Metric.of(inside)
         state, model = self._model(state, metric)
         if model is None:
             return state
@@ -749,7 +751,9 @@ def _apart(state: Evolution) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
 
 def _together(arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> Evolution:
-    every = {name[6:]: value for name, value in arrays.items() if name.startswith("state.")}
+    every: dict[str, Any] = {
+        name[6:]: value for name, value in arrays.items() if name.startswith("state.")
+    }
     every |= plain
 
     def under(prefix: str) -> dict[str, Any]:
@@ -760,7 +764,7 @@ def _together(arrays: dict[str, np.ndarray], plain: dict[str, Any]) -> Evolution
     every["inside"] = inside if every.get("inside") else None
     every["under_way"] = Generation(**generation) if generation else None
     every["trade"] = None if every["trade"] is None else Trade(*every["trade"])
-    every["model"] = Quadratic(**model, trade=every["trade"]) if model else None
+    every["model"] = Quadratic(**model, trade=every["trade"]) if model else None  # pyright: ignore
     every["metric"] = _Metric(**metric) if metric else None
     for name in ("best", "widths"):
         every[name] = tuple(every[name].tolist())

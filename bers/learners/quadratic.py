@@ -224,8 +224,8 @@ def _fitted(
 def agreement(a: Float64[np.ndarray, " n"], b: Float64[np.ndarray, " n"]) -> float:
     """Kendall's correlation: in how many pairs both have the same order, less the others.
 
-    >>> agreement(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])).round(3)
-    np.float64(0.333)
+    >>> round(agreement(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0])), 3)
+    0.333
     """
     i, j = np.triu_indices(len(a), 1)
-    return np.mean(np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]))
+    return float(np.mean(np.sign(a[i] - a[j]) * np.sign(b[i] - b[j])))

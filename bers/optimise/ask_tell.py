@@ -431,7 +431,7 @@ class Optimizer:
 
         told = list(self._told.items())
         D, N = len(self.low), len(self.runs)
-        arrays, settings = self.learner.parts(self.state)
+        arrays, settings = self.learner.parts(self.state)  # pyright: ignore
         arrays |= {
             "low": self.low,
             "high": self.high,

@@ -151,7 +151,7 @@ def at_once(learner: Any, vectorized: bool, workers: int | Map | None) -> Any:
     # a class instead of an object is refused where the learner is taken
     updating = "deferred" if isinstance(learner, type) else getattr(learner, "updating", "deferred")
     if one_by_one and updating is None:
-        return replace(learner, updating="immediate")
+        return replace(learner, updating="immediate")  # pyright: ignore
     if one_by_one or updating == "deferred":
         return learner
     if not vectorized:
@@ -160,7 +160,7 @@ def at_once(learner: Any, vectorized: bool, workers: int | Map | None) -> Any:
             BersWarning,
             stacklevel=4,
         )
-    return replace(learner, updating="deferred")
+    return replace(learner, updating="deferred")  # pyright: ignore
 
 
 def _run(

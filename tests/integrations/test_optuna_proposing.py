@@ -18,7 +18,7 @@ from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna import KEY, BersSampler, helped
 from bers.integrations.optuna.columns import Columns
-from bers.integrations.optuna.proposing import own_rows, space_of
+from bers.integrations.optuna.proposing import _steps, left_to_base, own_rows, space_of
 from bers.integrations.optuna.space import as_earlier
 
 
@@ -314,3 +314,13 @@ def test_the_file_for_the_registry_is_what_it_asks_for():
     assert [line.split(":")[0] for line in head.splitlines()] == asked
     for part in ("## Abstract", "## APIs", "## Installation", "## Example"):
         assert part in text
+
+
+def test_stairs_are_found_and_shared_with_the_base_sampler():
+    columns = Columns({"x": FloatDistribution(0, 1)})
+    trials = [made(value, at=at) for at, value in [(0.1, 1.0), (0.15, 1.0), (0.4, 2.0), (0.9, 2.0)]]
+    own = own_rows(columns, trials, False, 99)
+    np.testing.assert_allclose(_steps(own, 5), [0.1, 0.1, 0, 0, 0])  # 0.4 and 0.9 are far apart
+    assert left_to_base(8, np.array([1.0, 1, 1, 2, 3, 4]))
+    assert not left_to_base(8, np.array([1.0, 2, 3, 4, 5, 5, 5, 5]))  # as pruned ones are
+    assert not left_to_base(4, np.ones(4))

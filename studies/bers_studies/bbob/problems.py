@@ -114,6 +114,7 @@ def _bbob(function: int, instance: int, D: int) -> Any:
 
 def _step(rng: np.random.Generator, optimum: np.ndarray, rms: float) -> np.ndarray:
     """So far in a random direction, with the optimum still in the box."""
+    step = np.zeros(len(optimum))
     for _ in range(10_000):
         step = rng.normal(size=len(optimum))
         step *= rms / np.sqrt(np.mean(step**2))

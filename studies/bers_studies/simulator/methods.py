@@ -44,7 +44,7 @@ def _study_of(x: np.ndarray, y: np.ndarray) -> Any:
     import optuna
     from optuna.distributions import FloatDistribution
 
-    kinds = {f"x{j}": FloatDistribution(0.0, 1.0) for j in range(x.shape[1])}
+    kinds: dict[str, Any] = {f"x{j}": FloatDistribution(0.0, 1.0) for j in range(x.shape[1])}
     study = optuna.create_study()
     study.add_trials(
         optuna.trial.create_trial(
