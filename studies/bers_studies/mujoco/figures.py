@@ -28,7 +28,9 @@ def draw_runs(folder: Path, picture: Path) -> None:
     runs = read_runs(folder)
     tasks = runs.values("task")
     figure = Figure(figsize=(4.6 * len(tasks), 5.2), layout="constrained")
-    axes = figure.subplots(2, len(tasks), squeeze=False, sharex=True, height_ratios=(3, 2))
+    axes = figure.subplots(
+        2, len(tasks), squeeze=False, sharex=True, sharey="row", height_ratios=(3, 2)
+    )
     for k, task in enumerate(tasks):
         _returns(axes[0, k], runs, task)
         _trust(axes[1, k], runs, task)
@@ -48,8 +50,8 @@ def _returns(ax: Any, runs: Runs, task: str) -> None:
     if theirs:
         ax.axhline(np.mean(theirs), color="0.3", lw=0.8, ls="--")
         ax.annotate(
-            "what the leader earns", (0.99, np.mean(theirs)), (0, 3), fontsize=8, ha="right",
-            xycoords=("axes fraction", "data"), textcoords="offset points",
+            "what the leader earns", (0.99, np.mean(theirs)), (0, -3), fontsize=8, ha="right",
+            va="top", xycoords=("axes fraction", "data"), textcoords="offset points",
         )  # fmt: skip
     ax.set_title(f"HalfCheetah should run at {task}", loc="left", fontsize=11)
     _plain(ax)
