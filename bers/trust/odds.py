@@ -22,7 +22,7 @@ from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights,
 from bers.trust.rows import rows_of_several
 
 _SIZES = (0.0, 0.3, 3.0, 30.0, 300.0)  # variances of the misfit, in units of the noise
-_INDEPENDENT = 0.02  # of the evidence that rows would have if they were independent
+_INDEPENDENT = 0.04  # of the evidence that rows would have if they were independent
 _ALONG = 0.3  # variance that a function explains, over the rest, from which it surely goes along
 _ROW_COUNTS = 1 / 3  # rows count as a third where several sources share them
 _MIXTURE_PRICE = 0.08  # a mixture must leave at most e⁻⁰·⁰⁸ of the squared error of one source

@@ -211,7 +211,8 @@ def ranking_of(
     worth: Worth | None = None,
 ) -> Ranking:
     """A ranking by weights, and by the beliefs that they follow from."""
-    drawn = _drawn(rng, known, rule, draws)
+    told_apart = known.label_variance > 0  # labels that are all the same tell nothing
+    drawn = _drawn(rng, known, rule, draws) if told_apart else None
     low, high, top = _intervals(drawn, level, known.N)
     lines = _lines(model, known, sources, target, a, low, high, top, memory)
     if worth is not None:
@@ -222,7 +223,9 @@ def ranking_of(
     blind = any(line.extrapolation > _OUTSIDE for line in lines)
     distinct = _distinct(target)
     copies = distinct is not None and distinct < min(_FEW, target.n)
-    settled = drawn is None or (not copies and _decided(drawn.mean(0), _groups(known), blind))
+    settled = told_apart
+    if drawn is not None:
+        settled = not copies and _decided(drawn.mean(0), _groups(known), blind)
     ranking = Ranking(
         lines,
         target=target.name,
