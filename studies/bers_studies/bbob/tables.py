@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bers_studies.bbob.methods import UP_TO
 from bers_studies.bbob.problems import FAMILIES
 from bers_studies.report.curves import Runs, read_runs, table
-
 
 _FOUND = -8.0
 """The floor of all gaps."""
