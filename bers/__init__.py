@@ -24,6 +24,7 @@ _WHERE = {
     "as_sources": "bers.data.given",
     "load": "bers.data.storage",
     "save": "bers.data.storage",
+    "save_page": "bers.pages",
     "ModelConfig": "bers.model.config",
     "Model": "bers.model.neural_linear",
     "fit": "bers.model.neural_linear",

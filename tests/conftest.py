@@ -21,6 +21,13 @@ os.environ["RAY_AUTH_MODE"] = "token"
 os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 
+def pytest_runtest_setup(item):
+    """Every test has its shapes checked."""
+    import shape_checks
+
+    shape_checks.check_again()
+
+
 def pytest_configure(config):
     """Workers, and programs that tests start, share one folder: nothing is compiled twice.
 

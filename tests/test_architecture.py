@@ -18,7 +18,7 @@ STUDIES = ROOT / "studies" / "bers_studies"
 # top to bottom: what stands in one line may import what stands below it, and nothing else
 LAYERS = {
     "bers": [
-        {"cli", "sklearn"},
+        {"cli", "pages", "sklearn"},
         {"integrations"},
         {"optimise"},
         {"algorithm", "rules"},
@@ -27,7 +27,7 @@ LAYERS = {
         {"data"},
         {"integrity", "parallel"},
         {"cluster", "files", "progress"},
-        {"deprecated", "errors", "text"},
+        {"deprecated", "errors", "html", "text"},
     ],
     "bers_studies": [
         {"cli"},

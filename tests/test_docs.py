@@ -21,6 +21,13 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 STORIES = ("agent_with_logs", "minimise_with_past_runs", "whom_to_trust")
 
 
+@pytest.fixture(scope="module")
+def every_claim():
+    from bers_studies.report.claims import claims
+
+    return claims(ROOT / "reproductions")
+
+
 def _blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
@@ -142,8 +149,7 @@ def test_every_page_is_in_the_navigation():
     assert sorted(listed) == sorted(str(p.relative_to(docs)) for p in docs.rglob("*.md"))
 
 
-def test_the_page_of_reproductions_shows_the_stored_pictures():
-    from bers_studies.report.claims import claims
+def test_the_page_of_reproductions_shows_the_stored_pictures(every_claim):
     from bers_studies.study import studies
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "reproductions.md").read_text()
@@ -160,7 +166,7 @@ def test_the_page_of_reproductions_shows_the_stored_pictures():
         name = picture.removeprefix("supply-")
         original = stored / drawn[name] / name
         assert (ROOT / "docs" / picture).read_bytes() == original.read_bytes()
-    found = {claim.id: claim.holds for claim in claims(stored)}  # what the page says in words
+    found = {claim.id: claim.holds for claim in every_claim}  # what the page says in words
     fails = [name for name, holds in found.items() if name.endswith("-default") and not holds]
     assert fails == ["smooth-default"]
     assert not found["favours-sphere-paper"]
@@ -233,8 +239,7 @@ def test_the_page_of_weights_shows_the_stored_results():
         assert sum(r["error"] < r["equal"] for r in chosen) >= 8, years
 
 
-def test_the_page_of_past_runs_shows_the_stored_results():
-    from bers_studies.report.claims import claims
+def test_the_page_of_past_runs_shows_the_stored_results(every_claim):
     from bers_studies.study import study_named
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "static.md").read_text()
@@ -246,7 +251,7 @@ def test_the_page_of_past_runs_shows_the_stored_results():
     for picture, study in drawn.items():
         assert (ROOT / "docs" / picture).read_bytes() == (stored / study / picture).read_bytes()
     # what the page says in words
-    found = {claim.id: claim for claim in claims(stored)}
+    found = {claim.id: claim for claim in every_claim}
     assert all(claim.trials == 20 for claim in found.values() if claim.journal.endswith("static"))
     for target in ("rosenbrock", "ackley", "sphere", "rastrigin"):
         assert found[f"best-expert-{target}"].holds
@@ -258,8 +263,7 @@ def test_the_page_of_past_runs_shows_the_stored_results():
     assert not found["favours-sphere-tried"].holds
 
 
-def test_the_page_of_the_supply_chain_shows_the_stored_results():
-    from bers_studies.report.claims import claims
+def test_the_page_of_the_supply_chain_shows_the_stored_results(every_claim):
     from bers_studies.study import study_named
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "supply.md").read_text()
@@ -274,13 +278,12 @@ def test_the_page_of_the_supply_chain_shows_the_stored_results():
         alone = picture in ("scenarios.png", "actor.png")  # drawn without journals
         name = picture if alone else f"supply-{picture}"
         assert (ROOT / "docs" / name).read_bytes() == drawn
-    every = [claim for claim in claims(stored) if claim.id.startswith("supply-")]
+    every = [claim for claim in every_claim if claim.id.startswith("supply-")]
     assert all(claim.trials >= 5 for claim in every)
 
 
-def test_the_page_of_the_reacher_shows_the_stored_results():
+def test_the_page_of_the_reacher_shows_the_stored_results(every_claim):
     from bers_studies.reacher.tables import tables as reacher_tables
-    from bers_studies.report.claims import claims
     from bers_studies.report.curves import read_runs
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "reacher.md").read_text()
@@ -290,7 +293,7 @@ def test_the_page_of_the_reacher_shows_the_stored_results():
     for study, picture in (("reacher", "reacher.png"), ("reacher-map", "map.png")):
         kept = stored / study / picture
         assert (ROOT / "docs" / picture).read_bytes() == kept.read_bytes()
-    every = [claim for claim in claims(stored) if claim.id.startswith("reacher-")]
+    every = [claim for claim in every_claim if claim.id.startswith("reacher-")]
     assert all(claim.trials >= 5 for claim in every)
     assert not any(claim.holds for claim in every if claim.said_by == "paper")
     assert all(claim.holds for claim in every if claim.said_by == "BERS")
@@ -321,6 +324,22 @@ def test_the_page_of_optuna_shows_the_stored_results():
     assert all(gaps(runs, family, "BERS, turned").mean() < 1 for family in saved)
     assert 0.5 < gaps(runs, "boosting", "BERS, mirrored").mean() < 1
     assert 1.5 < gaps(runs, "kernel ridge", "BERS, mirrored").mean() < 2.5
+
+
+def test_the_page_of_agents_shows_whom_they_follow():
+    from bers_studies.agents.tables import tables
+    from bers_studies.report.curves import read_runs
+
+    page = (ROOT / "docs" / "sb3.md").read_text()
+    for study in ("track", "mujoco"):
+        stored = ROOT / "reproductions" / study
+        made = tables(stored)
+        assert made == (stored / "tables.md").read_text()
+        assert made.strip() in page
+        for record in read_runs(stored).records:
+            assert len(record["returns"]) == len(record["at"])
+    kept = ROOT / "reproductions" / "mujoco" / "mujoco.png"
+    assert (ROOT / "docs" / "mujoco.png").read_bytes() == kept.read_bytes()
 
 
 def test_the_page_of_agents_shows_the_stored_results():

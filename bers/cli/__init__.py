@@ -1,4 +1,4 @@
-"""The command line: `bers rank`, `fit`, `info`, `demo`.
+"""The command line: `bers rank`, `fit`, `info`, `demo`, `tune-report`.
 
 Enters: file names and settings. Leaves: tables on standard output, progress and warnings on
 standard error, files where asked. Bad input ends with one sentence and exit code 2. Nothing
@@ -29,6 +29,7 @@ from bers.cli.common import (
 )
 from bers.cli.demo import demo
 from bers.cli.rank import rank
+from bers.cli.tune_report import tune_report
 from bers.errors import ConfigError
 
 _MOST_COLUMNS = 50
@@ -155,6 +156,7 @@ def _print_columns(name: str, table: Any) -> None:
 
 app.command()(demo)
 app.command()(rank)
+app.command("tune-report")(tune_report)
 
 
 @app.callback(invoke_without_command=True)

@@ -34,6 +34,7 @@ _ROUNDS = 4  # of expectation and maximisation
 _PULL = 2.0  # heads that say the covariance is the process's own
 _OWN_ROWS = 200  # of the new task: the best, and the latest
 _SCALES = 2.0 ** np.arange(-2.0, 9.0, 0.75)  # of the values, in units of their spread
+_NO_END = 1e6  # length of a column that says nothing
 _OFFSET = 9.0  # variance of the new function's mean level, in units of the scale
 _NOISE = (1e-3, 3e-2)  # variance, in units of the scale
 _COMMON = (0.3, 1.0, 3.0)  # how much of the heads' covariance
@@ -42,8 +43,6 @@ _NEAR = (0.05, 0.2, 0.6)  # variance of the residual around one earlier function
 _ROUND_LENGTHS = (0.15, 0.35, 0.8)  # of neutral processes, times √(D/2)
 _LENGTHS = (0.5, 1.0, 2.0)  # of neutral processes, times those of the family
 _OWN_INFORMED = ((0.3, 0.4), (1.0, 0.4), (1.0, 1.0))  # common and residual, with lengths of its own
-_TEMPER = 1.0
-_OWN_NOISE = 1.0
 _OWN_FROM = 8  # rows of its own from which on the new task's lengths are found
 _KEPT = 0.97  # of the belief is used to predict
 _MOST = 6  # processes that predict, at most
@@ -139,6 +138,8 @@ class Family:
     """What earlier tasks have in common. Made by `family`; `observe` makes a `Belief`."""
 
     lengths: Float64[np.ndarray, " D"]
+    reach: Float64[np.ndarray, " D"]
+    """The same, but without end in columns in which the earlier tasks' rows are all alike."""
     nodes: Float64[np.ndarray, "M D"]
     """The rows whose correlations are the features."""
     mean: Float64[np.ndarray, " M"]
@@ -166,7 +167,7 @@ class Family:
         Places
             What `Belief` takes in place of rows.
         """
-        k = correlation(np.asarray(x, float), self.nodes, self.lengths)
+        k = correlation(np.asarray(x, float), self.nodes, self.reach)
         return Places(np.asarray(x, float), k, k @ self.common, k @ self.mean)
 
     def values(self, x: "Places | Float64[np.ndarray, 'n D']") -> Float64[np.ndarray, "n N"]:
@@ -429,10 +430,11 @@ def family(
     lengths, signal, noise = _shared_lengths(draw, rows)
     pool = np.concatenate([x for x, _ in rows])
     pool = pool[np.sort(draw.permutation(len(pool))[:_POOL])]
-    nodes = pool[_apart(pool, lengths)]
-    root = np.linalg.cholesky(correlation(nodes, nodes, lengths) + 1e-6 * np.eye(len(nodes)))
+    reach = np.where(np.ptp(pool, axis=0) > 1e-9, lengths, _NO_END)
+    nodes = pool[_apart(pool, reach)]
+    root = np.linalg.cholesky(correlation(nodes, nodes, reach) + 1e-6 * np.eye(len(nodes)))
     pairs = [
-        (solve_triangular(root, correlation(x, nodes, lengths).T, lower=True).T, y) for x, y in rows
+        (solve_triangular(root, correlation(x, nodes, reach).T, lower=True).T, y) for x, y in rows
     ]
     some = np.unique(np.linspace(0, len(rows) - 1, min(_HEADS, len(rows))).astype(int))
     m, C = _population([pairs[i] for i in some], signal, noise)
@@ -441,7 +443,7 @@ def family(
     most = np.argsort(-values)[:_RANK]
     spread = vectors[:, most] * np.sqrt(np.maximum(values[most], 0))
     to_nodes = [solve_triangular(root.T, part, lower=False) for part in (m, spread, heads.T)]
-    return Family(lengths, nodes, *to_nodes)
+    return Family(lengths, reach, nodes, *to_nodes)
 
 
 def _standard(y: np.ndarray) -> np.ndarray:
@@ -500,11 +502,12 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
     With `profile`, the scale of the values is what fits best, and the signal stays 1.
     """
     D, n = X.shape[-1], Y.shape[1]
-    apart, eye = (X[:, :, None] - X[:, None]) ** 2, np.eye(n)
+    apart, eye = ((X[:, :, None] - X[:, None]) ** 2).reshape(-1, D), np.eye(n)
+    shape = (len(Y), n, n)
 
     def loss(t: np.ndarray) -> tuple[float, np.ndarray]:
         lengths, signal, noise = np.exp(t[:D]), np.exp(t[D]), np.exp(t[D + 1])
-        r = np.sqrt(5 * (apart @ (1 / lengths**2)))
+        r = np.sqrt(5 * (apart @ (1 / lengths**2))).reshape(shape)
         e = np.exp(-r)
         C = (1 + r + r * r / 3) * e
         K = signal * C + (noise + 1e-8) * eye + 1.0
@@ -524,7 +527,7 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
             W = inverse - a[:, :, None] * a[:, None]
         slope = np.zeros_like(t)
         inner = signal * 5 / 3 * (1 + r) * e * W
-        slope[:D] = 0.5 * np.einsum("ijk,ijkd->d", inner, apart) / lengths**2
+        slope[:D] = 0.5 * (inner.ravel() @ apart) / lengths**2
         slope[D] = 0.0 if profile else 0.5 * signal * np.sum(W * C)
         slope[D + 1] = 0.5 * noise * np.einsum("ijj->", W)
         off = (t - first.middle) / first.width
@@ -533,7 +536,7 @@ def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: b
     bounds = [(np.log(0.05), np.log(20.0))] * D
     bounds += [
         (0.0, 0.0) if profile else (-3.0, 3.0),
-        (np.log(1e-4), np.log(_OWN_NOISE) if profile else 0.0),
+        (np.log(1e-4), 0.0),
     ]
     options = {"maxiter": 20 if profile else 40}
     start = first.middle.copy()
@@ -610,7 +613,7 @@ def _believed(family: Family, x: np.ndarray, y: np.ndarray, odds: float) -> Beli
         K.append(one.common * shared + one.residual * by_lengths[key] + one.noise * np.eye(n))
     factors = np.linalg.cholesky(np.stack(K) + _OFFSET)
     logs = [_log_evidence(one, L, z) for one, L in zip(processes, factors, strict=True)]
-    logs = [one.log_prior + _TEMPER * log for one, log in zip(processes, logs, strict=True)]
+    logs = [one.log_prior + log for one, log in zip(processes, logs, strict=True)]
     total = logsumexp([logsumexp(log) for log in logs])
     shares = tuple(np.exp(log - total) for log in logs)
     return Belief(family, at, warp, loc, unit, z, tuple(processes), factors, shares)

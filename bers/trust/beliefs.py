@@ -162,6 +162,19 @@ class Beliefs:
             s = self.sources.noise * np.sum(spread**2, axis=(-1, -2))
         return np.where(self.known, s, np.inf)
 
+    def spread_along(self, basis: Float64[np.ndarray, "k m"]) -> Float64[np.ndarray, "N m"]:
+        """Expected squared error of each source's function, along directions of `centred`."""
+        U = np.swapaxes(self.sources.U, -1, -2)
+        along = np.linalg.solve(U, self.centred.T @ basis)
+        with np.errstate(invalid="ignore"):
+            found = np.asarray(self.sources.noise)[:, None] * np.sum(along**2, axis=-2)
+        return np.where(self.known[:, None], found, 0.0)
+
+    def missed_on_average(self, w: Float64[np.ndarray, "*batch d"]) -> Float64[Numbers, "*batch"]:
+        """Mean of the labels less the mean of functions φᵀw, over the target's rows."""
+        bias, n = self.summary.R[:, -2], max(self.n, 1)
+        return (bias @ self.summary.R[:, -1] - w @ (self.summary.R[:, :-1].T @ bias)) / n
+
     @cached_property
     def raw_uncertainty(self) -> Float64[np.ndarray, " N"]:
         """Of functions over the target's rows."""

@@ -20,6 +20,7 @@ from bers.text import printable, unique
 from bers.trust.beliefs import Beliefs
 from bers.trust.render import as_html, as_json, as_text, figure
 from bers.trust.rules import Rule, log_predictive, undetermined_note
+from bers.trust.worth import Worth
 
 _POOR = 0.3  # of labels explained: below it, weights rest on little
 _FEW = 10  # rows of the target
@@ -65,6 +66,11 @@ class RankedSource:
     rows: int = 0
     value: float = nan
     """Mean return of its episodes, or the mean of its labels: its skill, not its goal."""
+    worth: float = nan
+    """What an episode of it, or a row, would have earned in the target's task: goal and skill."""
+    worth_low: float = nan
+    """Lower end of the interval of its worth."""
+    worth_high: float = nan
 
     best = old_name("best", "prob_best")
     match = old_name("match", "correlation")
@@ -202,15 +208,24 @@ def ranking_of(
     level: float = 0.9,
     outliers: tuple[int, ...] = (),
     left_out: Sequence[int] = (),
+    worth: Worth | None = None,
 ) -> Ranking:
     """A ranking by weights, and by the beliefs that they follow from."""
-    drawn = _drawn(rng, known, rule, draws)
+    told_apart = known.label_variance > 0  # labels that are all the same tell nothing
+    drawn = _drawn(rng, known, rule, draws) if told_apart else None
     low, high, top = _intervals(drawn, level, known.N)
     lines = _lines(model, known, sources, target, a, low, high, top, memory)
+    if worth is not None:
+        lines = tuple(
+            replace(line, worth=one.mean, worth_low=one.low, worth_high=one.high)
+            for line, one in zip(lines, worth.sources, strict=True)
+        )
     blind = any(line.extrapolation > _OUTSIDE for line in lines)
     distinct = _distinct(target)
     copies = distinct is not None and distinct < min(_FEW, target.n)
-    settled = drawn is None or (not copies and _decided(drawn.mean(0), _groups(known), blind))
+    settled = told_apart
+    if drawn is not None:
+        settled = not copies and _decided(drawn.mean(0), _groups(known), blind)
     ranking = Ranking(
         lines,
         target=target.name,
@@ -227,7 +242,8 @@ def ranking_of(
         mixture_explained=_mixture_explained(known, a),
         model=model,
     )
-    notes = _notes(ranking, model, known, sources, target, memory, left_out)
+    notes = [*_notes(ranking, model, known, sources, target, memory, left_out)]
+    notes += _notes_on_worth(ranking, worth)
     return replace(ranking, warnings=tuple(notes))
 
 
@@ -411,6 +427,26 @@ def _notes(
         )
     if not ranking.undecided and sum(a >= 0.1 for a in ranking.weights) > 1 and not alike:
         yield "no single source fits all of the target's rows: several share them."
+
+
+def _notes_on_worth(ranking: Ranking, worth: Worth | None) -> Iterator[str]:
+    """Where who wanted the same is not who would earn most; more is better in episodes only."""
+    if (
+        worth is None
+        or worth.of != "an episode"
+        or not any(one.low == one.low for one in worth.sources)
+    ):
+        return
+    top, first = int(np.argmax(ranking.weights)), worth.best
+    best = next(i for i, one in enumerate(worth.sources) if one.name == first)
+    one, other = worth.sources[best], worth.sources[top]
+    if best != top and one.low > other.high and ranking.weights[top] >= ranking.nobody:
+        yield (
+            f"weights say who wanted the same, and that is most likely "
+            f"'{printable(other.name, 40)}'; but '{printable(one.name, 40)}' would have earned "
+            f"more in your task: {one.mean:.3g} an episode against {other.mean:.3g}. Imitate by "
+            "worth, and take rewards by weight."
+        )
 
 
 def _notes_on_rows(

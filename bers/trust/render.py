@@ -13,6 +13,7 @@ from typing import Any
 
 from bers.errors import ConfigError
 from bers.files import write_atomically
+from bers.html import bars, rows_of, whole_page
 from bers.text import printable
 
 _Cell = Callable[[Mapping[str, Any]], str]
@@ -38,6 +39,10 @@ _LINES: dict[str, tuple[_Cell, str]] = {
     ),
     "rows": (lambda one: f"{one['rows']:,}", ""),
     "return": (lambda one: _number(one["value"], ".3g"), "mean return, or mean label"),
+    "worth": (
+        lambda one: _worth(one["worth"], one["worth_low"], one["worth_high"]),
+        "what an episode of it, or a row, would have earned in the target's task, with an interval",
+    ),
 }
 """The columns after the name: what stands in a source's line, and what it means, if that is not
 plain. A new column is a field of `RankedSource` and a line here."""
@@ -45,23 +50,6 @@ COLUMNS = ("source", *_LINES)
 """Of the table; `legend` says what they mean."""
 
 _BAR, _REST = "#0072B2", "#999999"
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; img-src data:">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>
- body {{ font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem;
-        color: #222; background: #fff }}
- table {{ width: 100% }} img {{ max-width: 100% }}
-</style></head><body>
-<h1>Whom to trust</h1>
-{body}
-<img alt="Weights with their intervals" src="data:image/png;base64,{picture}">
-<p>{legend}</p>
-</body></html>
-"""
 _STYLE = (
     "border-collapse:collapse;font-variant-numeric:tabular-nums",
     "text-align:{align};padding:.25em .6em;border-bottom:1px solid #ddd",
@@ -155,18 +143,29 @@ def as_html(ranking: Mapping[str, Any]) -> str:
 
 
 def as_page(ranking: Mapping[str, Any]) -> str:
-    """A whole page: table, picture and legend in one file that asks for nothing else."""
-    import base64
-    import io
+    """A whole page: bars, table and legend in one file that asks for nothing else."""
+    return whole_page("Whom to trust", page_parts(ranking))
 
-    stream = io.BytesIO()
-    figure(ranking).savefig(stream, format="png", dpi=110)
-    return _PAGE.format(
-        title=html.escape(title(ranking)),
-        body=as_html(ranking),
-        picture=base64.b64encode(stream.getvalue()).decode(),
-        legend=html.escape(legend()),
+
+def page_parts(ranking: Mapping[str, Any]) -> list[str]:
+    """What a page says of a ranking; the answer first, at most thirty bars."""
+    lines = sorted(ranking["sources"], key=lambda one: -one["weight"])
+    shares = [(one["name"], one["weight"], one["low"], one["high"]) for one in lines[:30]]
+    if len(lines) > 30:
+        rest = sum(one["weight"] for one in lines[30:])
+        shares.append((f"{len(lines) - 30:,} more", rest, math.nan, math.nan))
+    shares.append(
+        ("nobody", ranking["nobody"], ranking["nobody_low"], ranking["nobody_high"]),
     )
+    said, *notes = footing(ranking)
+    return [
+        f"<p>{html.escape(title(ranking))}. <b>{html.escape(said)}</b></p>",
+        bars(shares),
+        f'<p class="soft">Bars: weights. Lines across them: {ranking["level"]:.0%} intervals.</p>',
+        rows_of([headings(ranking), *table(ranking, 60)]),
+        *(f"<p>{html.escape(line)}</p>" for line in notes),
+        f'<p class="soft">{html.escape(legend())}</p>',
+    ]
 
 
 def as_json(ranking: Mapping[str, Any]) -> str:
@@ -187,7 +186,10 @@ def as_json(ranking: Mapping[str, Any]) -> str:
 
 
 def figure(ranking: Mapping[str, Any], path: str | os.PathLike[str] | None = None):
-    """Bars of the weights with their intervals, largest first; at most thirty sources."""
+    """Bars of the weights with their intervals, largest first; at most thirty sources.
+
+    What they are worth stands beside that, where it is known.
+    """
     Figure = matplotlib_figure()
     lines = sorted(ranking["sources"], key=lambda one: -one["weight"])
     shown, more = lines[:30], len(lines) - 30
@@ -198,8 +200,19 @@ def figure(ranking: Mapping[str, Any], path: str | os.PathLike[str] | None = Non
         values.append((sum(one["weight"] for one in lines[30:]), math.nan, math.nan))
     names.append("nobody")
     values.append((ranking["nobody"], ranking["nobody_low"], ranking["nobody_high"]))
-    canvas = Figure(figsize=(7, 1.2 + 0.38 * len(names)), layout="constrained")
-    ax = canvas.subplots()
+    worths = [(one["worth"], one["worth_low"], one["worth_high"]) for one in shown]
+    beside = any(not math.isnan(worth) for worth, _, _ in worths)
+    size = (10 if beside else 7, 1.2 + 0.38 * len(names))
+    canvas = Figure(figsize=size, layout="constrained")
+    ax, *more_axes = canvas.subplots(1, 1 + beside, squeeze=False, sharey=True)[0]
+    for right in more_axes:
+        for i, (worth, low, high) in enumerate(worths):
+            right.plot([low, high], [i, i], color="#222222", lw=1.6)
+            right.plot([worth], [i], "o", color=_BAR)
+        right.set_xlabel(f"worth in the target's task, with {ranking['level']:.0%} interval")
+        right.grid(axis="x", color="0.92")
+        right.spines[["top", "right", "left"]].set_visible(False)
+        right.tick_params(axis="y", length=0)
     for i, (weight, low, high) in enumerate(values):
         ax.barh(i, weight, color=_REST if names[i] == "nobody" else _BAR, height=0.62, zorder=2)
         if not math.isnan(low):
@@ -243,6 +256,10 @@ def _plain_text(name: str) -> str:
 
 def _number(value: float, form: str) -> str:
     return "" if math.isnan(value) else format(value, form)
+
+
+def _worth(mean: float, low: float, high: float) -> str:
+    return "" if math.isnan(mean) else f"{mean:.3g} ({low:.3g} to {high:.3g})"
 
 
 def _span(low: float, high: float) -> str:

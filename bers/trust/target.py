@@ -51,3 +51,17 @@ class Common:
 def informed_head(common: Pool, known: Beliefs, weights: Float64[np.ndarray, " N"]) -> NIG:
     """The head of the target's rows; `weights` say which sources it is believed to be like."""
     return common.new(known.summary, like=weights[known.rows > 0]).head
+
+
+def unseen_share(target: NIG, source: NIG) -> float:
+    """How much of what the model does not see in a source's labels is to be kept. [Eq. relabel]
+
+    All of it where the target's labels have as much that is not seen; no more than they have.
+
+    >>> from bers.model import nig
+    >>> loud, quiet = nig.prior(1, beta=4.0), nig.prior(1, beta=1.0)
+    >>> unseen_share(quiet, loud), unseen_share(loud, quiet)
+    (0.5, 1.0)
+    """
+    own, theirs = (float(head.beta / head.alpha) for head in (target, source))
+    return min(1.0, float(np.sqrt(own / theirs))) if theirs > 0 else 1.0

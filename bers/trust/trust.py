@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
-from bers.data.checks import usable, whole
+from bers.data.checks import random_numbers, usable, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.given import as_rows, as_sources
 from bers.data.source import Source
@@ -34,6 +34,7 @@ from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
 from bers.model.nig import NIG, StudentT
+from bers.model.posteriors import summary_of
 from bers.model.scaling import Memory
 from bers.parallel import Map, map_of
 from bers.text import printable, unique
@@ -41,8 +42,8 @@ from bers.trust.beliefs import Beliefs, Counts, beliefs
 from bers.trust.ranking import Ranking, ranking_of, undetermined
 from bers.trust.robust import far_off, with_explained, without_far_labels, without_rows
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
-from bers.trust.target import Common, informed_head
-from bers.trust.worth import Worth, worth_of
+from bers.trust.target import Common, informed_head, unseen_share
+from bers.trust.worth import Worth, comparable, foreseen_of, worth_of
 
 Rng = int | np.integer | np.random.Generator
 Prior = Literal["sources", "neutral"]
@@ -230,6 +231,7 @@ class Trust:
             )
         if prior not in ("sources", "neutral"):
             raise ConfigError(f'prior must be "sources" or "neutral"; got {prior!r}.')
+        random_numbers(rng)
         found = rule_named(rule)
         fitted = model if isinstance(model, Model) else None
         settings = _Settings(
@@ -529,13 +531,27 @@ class Trust:
         common = settings.common.of(self.model, self._heard, settings)
         return informed_head(common, known, self.weights)
 
-    def relabel(self, x: ArrayLike, *, pessimism: float = 0.0) -> Float64[np.ndarray, " n"]:
-        """What a source's rows would have earned in the target's task.
+    def relabel(
+        self,
+        x: ArrayLike,
+        *,
+        rewards: ArrayLike | None = None,
+        source: str | int | None = None,
+        pessimism: float = 0.0,
+    ) -> Float64[np.ndarray, " n"]:
+        """What a source's rows would have earned in the target's task. [Eq. relabel]
+
+        With the labels that the rows had, what the model does not see in them is kept, as far as
+        the target's own rows show that there is such a thing in its labels too.
 
         Parameters
         ----------
         x
             Rows of inputs of the source.
+        rewards
+            The labels that these rows had, in the source's own units; None: not known.
+        source
+            Whose rows they are: a name or a position. It is asked for with `rewards` only.
         pessimism
             Standard deviations to subtract where the head is unsure.
 
@@ -551,15 +567,59 @@ class Trust:
         >>> trust = Trust([run], model=config).observe([[0.5], [1.5]], [0.5, 1.5])
         >>> bool(trust.relabel(run.x, pessimism=1.0)[0] < trust.relabel(run.x)[0])
         True
+        >>> trust.relabel(run.x, rewards=run.y + [9, 0, 0], source="run").argmax()
+        np.int64(0)
         """
+        head, model = self.head, self.model
+        assert model is not None
+        if (rewards is None) != (source is None):
+            raise ConfigError("relabel(rewards=..., source=...) go together: give both or neither.")
         if pessimism:
             expected = self.predict(x)
             labels = expected.mean - pessimism * expected.scale
         else:  # spreads cost more than all the rest
-            head, model = self.head, self.model
-            assert model is not None
             labels = model.features(x) @ head.mu
-        return undo(getattr(self.target, "transforms", ()), labels)
+        transforms = getattr(self.target, "transforms", ())
+        if rewards is not None and source is not None:
+            if transforms:
+                raise ConfigError("labels were transformed: relabel(x) without rewards=.")
+            theirs = model.heads[self._place(source)]
+            seen = np.asarray(rewards, np.float64).ravel()
+            if len(seen) != len(labels):
+                raise DataError(
+                    f"relabel() needs one reward for each row: got {len(seen)} for {len(labels)} "
+                    "rows."
+                )
+            labels = labels + unseen_share(head, theirs) * (seen - model.features(x) @ theirs.mu)
+        return undo(transforms, labels)
+
+    def _place(self, source: str | int) -> int:
+        """Of a source, by name or position."""
+        if isinstance(source, str):
+            if source not in self.names:
+                known = ", ".join(repr(printable(name, 40)) for name in self.names[:10])
+                raise DataError(f"there is no source {source!r}. Known: {known}.")
+            return self.names.index(source)
+        if not -len(self.names) <= source < len(self.names):
+            raise DataError(f"there is no source {source}; there are {len(self.names)}.")
+        return int(source) % len(self.names)
+
+    @property
+    def foreseen(self) -> Float64[np.ndarray, " N"]:
+        """Share of the variance of labels at each source's rows that the target's head can be
+        expected to foresee: what `relabel` is worth there. Not a number for sources without rows.
+
+        Examples
+        --------
+        >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 1))
+        >>> runs = [Demonstrations(x, x[:, 0], "near"), Demonstrations(9 * x, x[:, 0], "far")]
+        >>> config = ModelConfig(hidden=(8,), latent_dim=4, batches=50)
+        >>> near, far = Trust(runs, model=config).observe(x[:20], x[:20, 0]).foreseen
+        >>> bool(near > far)
+        True
+        """
+        found = foreseen_of(self.head, self._summaries())
+        return np.array([np.nan if one is None else one for one in found])
 
     def worth(
         self,
@@ -612,7 +672,7 @@ class Trust:
         if not 0 < level < 1:
             raise ConfigError(f"level must lie between 0 and 1; got {level}.")
         return worth_of(
-            np.random.default_rng(len(self.y) if rng is None else rng),
+            random_numbers(len(self.y) if rng is None else rng),
             head,
             model,
             self.sources,
@@ -662,7 +722,7 @@ class Trust:
             )
         assert self._judge is not None
         return ranking_of(
-            np.random.default_rng(len(self.y) if rng is None else rng),
+            random_numbers(len(self.y) if rng is None else rng),
             self._judge,
             self._known,
             self.weights,
@@ -674,6 +734,32 @@ class Trust:
             level=level,
             outliers=self.outliers,
             left_out=[s.n - h.n for s, h in zip(self.sources, self._heard, strict=True)],
+            worth=self._plain_worth(level),
+        )
+
+    def _summaries(self) -> list[nig.Summary]:
+        """Of the sources' rows, as the model that predicts sees them; made before, as a rule."""
+        model, s = self.model, self._settings
+        assert model is not None
+        memory = s.learned if s.apart else s.memory
+        how = {"inputs": model.inputs, "memory": memory, "subset": s.subset, "workers": s.workers}
+        return [summary_of(model.state.encoder, source, **how) for source in self._heard]
+
+    def _plain_worth(self, level: float) -> Worth | None:
+        """Of an episode, or of a row, without reading rows again that are in no episodes."""
+        model = self.model
+        undone = getattr(self.target, "transforms", ())
+        if model is None or not comparable(self.sources, undone):
+            return None
+        rng = np.random.default_rng(len(self.y))
+        return worth_of(
+            rng,
+            self.head,
+            model,
+            self.sources,
+            names=self.names,
+            level=level,
+            summaries=self._summaries(),
         )
 
     # keeping it
@@ -951,7 +1037,7 @@ def rank(
     if not 0 < level < 1:
         raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
     sources, target = as_sources(sources, target, x=x, y=y, drop_nonfinite=drop_nonfinite)
-    generator = np.random.default_rng(rng)
+    generator = random_numbers(rng)
     trust = Trust(
         sources,
         rule=without_gains(rule, "rank"),

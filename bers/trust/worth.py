@@ -125,11 +125,21 @@ def worth_of(
     best: Literal["lowest", "highest"] | None = None,
     than: float | None = None,
     level: float = 0.9,
+    summaries: Sequence[nig.Summary | None] = (),
 ) -> Worth:
-    """The worth of every source by the target's head; `undone` are transforms of its labels."""
+    """The worth of every source by the target's head; `undone` are transforms of its labels.
+
+    Where there is a summary of a source whose rows are in no episodes, its rows are not read again.
+    """
     _check(sources, undone, horizon, discount, best)
     some = [i for i, source in enumerate(sources) if source.n]
-    rows = [rows_of(model, sources[i], horizon, discount, best) for i in some]
+    known = [*summaries, *[None] * (len(sources) - len(summaries))]
+    rows = [
+        rows_of(model, sources[i], horizon, discount, best)
+        if (summary := known[i]) is None or best is not None or _ends(sources[i]) is not None
+        else _rows_of_summary(summary, horizon, discount)
+        for i in some
+    ]
     if not rows:
         raise DataError("no source has any rows, so none has a worth. Give sources with rows.")
     psi = np.stack([each.psi for each in rows])
@@ -202,8 +212,19 @@ def rows_of(
     elif ends is not None:
         psi = psi / (episodes + (when > 0))
     else:
-        psi = mean * (1 if horizon is None else float(np.sum(discount ** np.arange(horizon))))
+        psi = _over(mean, horizon, discount)
     return Rows(psi, mean, square / source.n)
+
+
+def _rows_of_summary(summary: nig.Summary, horizon: int | None, discount: float) -> Rows:
+    """Of rows in no episodes, which were boiled down before; the bias is the last feature."""
+    square = summary.R[:, :-1].T @ summary.R[:, :-1] / float(summary.n)
+    return Rows(_over(square[-1], horizon, discount), square[-1], square)
+
+
+def _over(mean: np.ndarray, horizon: int | None, discount: float) -> np.ndarray:
+    """What so many steps add up to."""
+    return mean * (1 if horizon is None else float(np.sum(discount ** np.arange(horizon))))
 
 
 def _steps(ends: Bool[np.ndarray, " n"], first: int) -> tuple[np.ndarray, int]:
@@ -238,6 +259,12 @@ def _foreseen(head: nig.NIG, square: np.ndarray, mean: np.ndarray) -> float:
     return 1 - float(np.sum(spread * square)) / variance if variance > 0 else nan
 
 
+def foreseen_of(head: nig.NIG, summaries: Sequence[nig.Summary]) -> list[float | None]:
+    """Of the labels at each source's rows, by their summaries; None where there are no rows."""
+    rows = [_rows_of_summary(one, None, 1.0) if one.n else None for one in summaries]
+    return [None if one is None else _foreseen(head, one.square, one.mean) for one in rows]
+
+
 def _better(drawn: np.ndarray, than: float | None, best: str | None) -> np.ndarray:
     if than is None:
         return np.full(len(drawn), nan)
@@ -250,6 +277,11 @@ def _paid_for(sources: Sequence[Source], horizon: int | None, best: str | None) 
     if all(_ends(source) is not None for source in sources):
         return "an episode"
     return "a row" if horizon is None else f"{horizon} rows"
+
+
+def comparable(sources: Sequence[Source], undone: Any) -> bool:
+    """Whether what the rows of all sources earn can be added up and compared."""
+    return not undone and len({_ends(source) is not None for source in sources if source.n}) == 1
 
 
 def _check(

@@ -1,4 +1,4 @@
-"""The command line as a person uses it: in a process of its own."""
+"""The command line as a person uses it: some in a process of its own, the rest in this one."""
 
 import io
 import json
@@ -25,6 +25,22 @@ def run(*arguments, cwd):
 
 
 @pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """The same within this process, since a new one takes seconds to load everything."""
+
+    def call(*arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("COLUMNS", "120")
+        monkeypatch.setattr(sys, "argv", ["bers", *map(str, arguments)])
+        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back afterwards
+        with pytest.raises(SystemExit, match=r"\d") as left:
+            main()
+        return left.value.code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
 def files(tmp_path):
     x = np.random.default_rng(0).uniform(-1, 1, (400, 2))
     bers.save(bers.Demonstrations(x, x[:, 0], "alice"), tmp_path / "a.parquet")
@@ -40,10 +56,10 @@ def test_help_and_version_are_quick_to_find(tmp_path):
     assert run("--version", cwd=tmp_path).stdout.strip() == bers.__version__
 
 
-def test_info_says_what_is_in_files(files):
-    shown = run("info", "a.parquet", "b.csv", cwd=files)
-    assert shown.returncode == 0, shown.stderr
-    lines = shown.stdout.splitlines()
+def test_info_says_what_is_in_files(files, here):
+    shown = here("info", "a.parquet", "b.csv")
+    assert shown[0] == 0, shown[2]
+    lines = shown[1].splitlines()
     assert lines[1].split()[:5] == ["alice", "400", "x0,", "x1", "y"]
     assert lines[2].split()[:5] == ["b", "400", "speed,", "load", "reward"]
     low, to, high, transforms = lines[1].split()[5:]
@@ -51,11 +67,11 @@ def test_info_says_what_is_in_files(files):
     assert (to, transforms) == ("to", "none")
 
 
-def test_info_flags_a_single_huge_outlier(tmp_path):
+def test_info_flags_a_single_huge_outlier(tmp_path, here):
     y = np.random.default_rng(0).standard_normal(50)
     y[17] = 1e6
     bers.save(bers.Demonstrations(np.zeros((50, 1)), y, "odd"), tmp_path / "odd.npz")
-    shown = run("info", "odd.npz", cwd=tmp_path).stdout
+    shown = here("info", "odd.npz")[1]
     assert "odd: 1 of 50 labels lie far from the rest, the first in row 17 (1e+06)" in shown
 
 
@@ -167,84 +183,69 @@ def test_the_demos_table_reaches_a_file_while_a_terminal_shows_bars(monkeypatch)
         (["info", "b.csv", "--x", ","], "--x names no column"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(files, arguments, message):
-    shown = run(*arguments, cwd=files)
-    assert shown.returncode == 2
-    assert shown.stdout == ""
-    assert message in shown.stderr
-    assert "Traceback" not in shown.stderr
+def test_bad_input_is_one_sentence_and_exit_code_2(files, arguments, message, here):
+    shown = here(*arguments)
+    assert shown[0] == 2
+    assert shown[1] == ""
+    assert message in shown[2]
+    assert "Traceback" not in shown[2]
 
 
-def test_a_damaged_file_is_named_and_others_are_not_touched(files):
+def test_a_damaged_file_is_named_and_others_are_not_touched(files, here):
     whole = (files / "a.parquet").read_bytes()
     (files / "a.parquet").write_bytes(whole[: len(whole) // 2])
-    shown = run("fit", "b.csv", "a.parquet", cwd=files)
-    assert shown.returncode == 2
-    assert "a.parquet" in shown.stderr
-    assert len(shown.stderr.strip().splitlines()) == 1
+    shown = here("fit", "b.csv", "a.parquet")
+    assert shown[0] == 2
+    assert "a.parquet" in shown[2]
+    assert len(shown[2].strip().splitlines()) == 1
 
 
-def test_tiny_sources_are_fitted_too(files):
+def test_tiny_sources_are_fitted_too(files, here):
     (files / "one.csv").write_text("speed,load,reward\n0.1,0.2,0.3\n")
     (files / "none.csv").write_text("speed,load,reward\n")
-    shown = run("fit", "b.csv", "one.csv", "none.csv", "--batches", 5, "-m", "m.bers",
-                "--x", "speed,load", "--y", "reward", cwd=files)  # fmt: skip
-    assert shown.returncode == 0, shown.stderr
-    lines = {line.split()[0]: line.split() for line in shown.stdout.splitlines()}
+    shown = here("fit", "b.csv", "one.csv", "none.csv", "--batches", 5, "-m", "m.bers",
+                "--x", "speed,load", "--y", "reward")  # fmt: skip
+    assert shown[0] == 0, shown[2]
+    lines = {line.split()[0]: line.split() for line in shown[1].splitlines()}
     assert lines["one"][1:4] == ["1", "0", "nan"]
     assert lines["none"][1:4] == ["0", "0", "nan"]
     assert bers.load_model(files / "m.bers").x_names == ("speed", "load")
 
 
-def test_what_cannot_be_written_is_said_before_the_work(files):
+def test_what_cannot_be_written_is_said_before_the_work(files, here):
     for arguments in (
         ["fit", "b.csv", "-m", "no/such/m.bers"],
         ["fit", "b.csv", "-m", "."],
         ["demo", "-o", "b.csv"],
     ):
-        shown = run(*arguments, cwd=files)
-        assert shown.returncode == 2
-        assert shown.stdout == ""
-        assert "must be a file in a folder" in shown.stderr or "cannot make" in shown.stderr
+        shown = here(*arguments)
+        assert shown[0] == 2
+        assert shown[1] == ""
+        assert "must be a file in a folder" in shown[2] or "cannot make" in shown[2]
 
 
-def test_columns_in_another_order_are_found_by_name(files):
+def test_columns_in_another_order_are_found_by_name(files, here):
     (files / "swap.csv").write_text("load,speed,reward\n" + "1,2,3\n2,1,4\n" * 20)
     (files / "same.csv").write_text("speed,load,reward\n" + "2,1,3\n1,2,4\n" * 20)
-    swap = run("fit", "b.csv", "swap.csv", "--batches", 5, cwd=files)
-    same = run("fit", "b.csv", "same.csv", "--batches", 5, cwd=files)
-    assert swap.returncode == 0, swap.stderr
-    assert swap.stdout.replace("swap", "same") == same.stdout
+    swap = here("fit", "b.csv", "swap.csv", "--batches", 5)
+    same = here("fit", "b.csv", "same.csv", "--batches", 5)
+    assert swap[0] == 0, swap[2]
+    assert swap[1].replace("swap", "same") == same[1]
 
 
-def test_hostile_names_stay_text(tmp_path):
+def test_hostile_names_stay_text(tmp_path, here):
     x = np.random.default_rng(0).uniform(-1, 1, (30, 1))
     name = "[red]evil\x1b[2J\n" + "x" * 5000
     bers.save(bers.Demonstrations(x, x[:, 0], name), tmp_path / "a.npz")
-    shown = run("info", "a.npz", cwd=tmp_path)
-    assert shown.returncode == 0, shown.stderr
-    assert "\x1b[2J" not in shown.stdout
-    assert "[red]evil" in shown.stdout
+    shown = here("info", "a.npz")
+    assert shown[0] == 0, shown[2]
+    assert "\x1b[2J" not in shown[1]
+    assert "[red]evil" in shown[1]
 
 
 # ---- rank ----------------------------------------------------------------------------------------
 
 QUICK = ("--batches", 300, "--learning-rate", "1e-2", "--draws", 50, "--no-progress")
-
-
-@pytest.fixture
-def here(tmp_path, monkeypatch, capsys):
-    """The same within this process, since a new one takes seconds to load everything."""
-
-    def call(*arguments):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(sys, "argv", ["bers", *map(str, arguments)])
-        monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back afterwards
-        with pytest.raises(SystemExit, match=r"\d") as left:
-            main()
-        return left.value.code, *capsys.readouterr()
-
-    return call
 
 
 @pytest.fixture

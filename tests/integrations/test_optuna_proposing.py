@@ -1,9 +1,11 @@
 """Points that a surrogate proposes, in Optuna."""
 
 import copy
+import importlib.util
 import json
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import optuna
@@ -13,10 +15,10 @@ from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
 
 from bers.data.demonstrations import Demonstrations
-from bers.errors import ConfigError, DataWarning
-from bers.integrations.optuna import KEY, BersSampler
+from bers.errors import ConfigError, DataError, DataWarning
+from bers.integrations.optuna import KEY, BersSampler, helped
 from bers.integrations.optuna.columns import Columns
-from bers.integrations.optuna.proposing import own_rows, space_of
+from bers.integrations.optuna.proposing import _steps, left_to_base, own_rows, space_of
 from bers.integrations.optuna.space import as_earlier
 
 
@@ -269,3 +271,56 @@ def test_few_rows_and_equal_values():
         study = study_of(near(1e-2, 64), 12, sampler)
     assert all(np.isfinite(list(sampler.weights.values())))
     assert len(study.trials) == 12
+
+
+def test_a_report_says_who_helped(past, tmp_path):
+    from typer.testing import CliRunner
+
+    from bers.cli import app
+
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    study = optuna.create_study(
+        storage=storage, study_name="new", sampler=BersSampler(past, seed=0)
+    )
+    study.optimize(near(2e-3, 88), n_trials=7)
+    rows = {row[0]: row for row in helped(study)}
+    assert sum(int(row[1]) for row in rows.values() if row[1]) == 7
+    best = min(float(row[2]) for row in rows.values() if row[2])
+    assert best == pytest.approx(study.best_value, rel=1e-3)
+    assert rows["the base sampler"][1] == "1"
+    said = CliRunner().invoke(app, ["tune-report", storage])
+    assert said.exit_code == 0
+    assert "points tried" in said.output
+    with pytest.raises(DataError, match="the storage has: new. Name one"):
+        CliRunner().invoke(app, ["tune-report", storage, "old"], catch_exceptions=False)
+    with pytest.raises(DataError, match="no trial says whom it was guided by. Give a study"):
+        helped(past["s0"])
+
+
+def test_the_file_for_the_registry_is_what_it_asks_for():
+    folder = Path(__file__).parents[2] / "examples/optunahub/package/samplers/bers"
+    assert {path.name for path in folder.iterdir()} >= {
+        "__init__.py",
+        "README.md",
+        "LICENSE",
+        "example.py",
+    }
+    spec = importlib.util.spec_from_file_location("hub_bers", folder / "__init__.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.BersSampler is BersSampler
+    _, head, text = (folder / "README.md").read_text().split("---\n", 2)
+    asked = ["author", "title", "description", "tags", "optuna_versions", "license"]
+    assert [line.split(":")[0] for line in head.splitlines()] == asked
+    for part in ("## Abstract", "## APIs", "## Installation", "## Example"):
+        assert part in text
+
+
+def test_stairs_are_found_and_shared_with_the_base_sampler():
+    columns = Columns({"x": FloatDistribution(0, 1)})
+    trials = [made(value, at=at) for at, value in [(0.1, 1.0), (0.15, 1.0), (0.4, 2.0), (0.9, 2.0)]]
+    own = own_rows(columns, trials, False, 99)
+    np.testing.assert_allclose(_steps(own, 5), [0.1, 0.1, 0, 0, 0])  # 0.4 and 0.9 are far apart
+    assert left_to_base(8, np.array([1.0, 1, 1, 2, 3, 4]))
+    assert not left_to_base(8, np.array([1.0, 2, 3, 4, 5, 5, 5, 5]))  # as pruned ones are
+    assert not left_to_base(4, np.ones(4))

@@ -114,3 +114,69 @@ def test_a_source_without_rows_has_no_worth_and_bad_words_are_refused():
         Trust(mixed, model=LINES).observe(*target()).worth()
     with pytest.raises(DataError, match="observe"):
         Trust(mixed, model=LINES).worth()
+
+
+def test_a_ranking_shows_what_sources_are_worth_and_where_that_is_not_the_weight():
+    sources = [logs((0.0, 0.0), "clumsy", seed=2), logs((3.0, 0.0), "able", seed=1)]
+    x = 0.3 * np.random.default_rng(3).standard_normal((60, 2))
+    y = x[:, 0] - 3 + 0.01 * np.random.default_rng(4).standard_normal(60)
+    trust = Trust(sources, model=LINES).observe(x, y)
+    ranking = trust.ranking(draws=20)
+    assert [one.worth for one in ranking.sources] == pytest.approx([-15, 0], abs=0.3)
+    assert all(one.worth_low < one.worth < one.worth_high for one in ranking.sources)
+    assert [one.worth for one in ranking.sources] == pytest.approx(trust.worth().mean, abs=1e-9)
+    assert '"worth_low"' in ranking.to_json()
+    assert "worth" in repr(ranking)
+    if ranking.weights[0] > ranking.weights[1]:
+        assert any("'able' would have earned more" in note for note in ranking.warnings)
+
+
+def test_rows_in_no_episodes_are_not_read_again_for_a_ranking():
+    x, y = target(200)
+    ranking = Trust([Demonstrations(x, y, "rows")], model=LINES).observe(*target()).ranking(draws=5)
+    assert ranking.sources[0].worth == pytest.approx(y.mean(), abs=0.05)
+    assert not any("Imitate" in note for note in ranking.warnings)
+
+
+def test_transformed_labels_have_no_worth_in_a_ranking():
+    x, y = target(50)
+    trust = Trust([Demonstrations(x, y, "a")], model=LINES, transform=transform_named("rank"))
+    ranking = trust.observe(*target()).ranking(draws=5)
+    assert np.isnan(ranking.sources[0].worth)
+
+
+def test_relabelling_keeps_what_the_model_does_not_see():
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((500, 2))
+    luck = rng.standard_normal(500)  # of which no column tells
+    source = Demonstrations(x, x[:, 0] + luck, "source")
+    own = rng.standard_normal((200, 2))
+    y = own[:, 0] + own[:, 1] + rng.standard_normal(200)
+    trust = Trust([source], model=LINES).observe(own, y)
+    true = x[:, 0] + x[:, 1] + luck
+    plain = trust.relabel(x)
+    kept = trust.relabel(x, rewards=source.y, source="source")
+    assert np.mean((kept - true) ** 2) < 0.1
+    assert np.mean((plain - true) ** 2) > 0.8
+    np.testing.assert_array_equal(kept, trust.relabel(x, rewards=source.y, source=0))
+
+
+def test_relabelling_asks_for_rewards_and_source_together():
+    x, y = target(50)
+    trust = Trust([Demonstrations(x, y, "a")], model=LINES).observe(*target())
+    with pytest.raises(ConfigError, match="go together"):
+        trust.relabel(x, rewards=y)
+    with pytest.raises(DataError, match="there is no source 'b'"):
+        trust.relabel(x, rewards=y, source="b")
+    with pytest.raises(DataError, match="there is no source 3"):
+        trust.relabel(x, rewards=y, source=3)
+    with pytest.raises(DataError, match="one reward for each row"):
+        trust.relabel(x, rewards=y[:3], source="a")
+
+
+def test_what_is_foreseen_falls_with_the_distance_from_the_targets_rows():
+    near, far = logs((0.0, 0.0), "near"), logs((40.0, 40.0), "far")
+    trust = Trust([near, far], model=LINES, prior="neutral").observe(*target(10))
+    assert trust.foreseen[0] > trust.foreseen[1]
+    worth = trust.worth()
+    assert trust.foreseen == pytest.approx([one.foreseen for one in worth.sources])

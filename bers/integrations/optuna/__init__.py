@@ -15,7 +15,8 @@ except ImportError as error:
     ) from error
 
 from bers.integrations.optuna.handing import pays
+from bers.integrations.optuna.report import HEADS, helped
 from bers.integrations.optuna.sampler import BersSampler
 from bers.integrations.optuna.space import KEY
 
-__all__ = ["KEY", "BersSampler", "pays"]
+__all__ = ["HEADS", "KEY", "BersSampler", "helped", "pays"]

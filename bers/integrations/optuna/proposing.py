@@ -33,12 +33,15 @@ COMPARE, EVERY = 5, 10
 """Trial 5, counted from 0, and every tenth after it is left to the base sampler."""
 _GOOD = 12  # points of an earlier study that are candidates, if there are few studies
 _POOL = 800  # of all studies together
+_ROWS = 200  # of each earlier study that are looked at
 _RANDOM = 400
 _BEST = 4  # rows whose neighbours are candidates
 _AROUND = 40  # neighbours of each, at every distance
 _FAR = (0.02, 0.08, 0.2)
 _CLOSER = (0.05, 0.02)  # distances at which the best candidate is improved
 _SAME = 1e-6  # squared distance of points that are the same
+_FLAT, _BEYOND = 0.25, 2.0  # how far equal values are taken for a step, and how far it may go on
+_TIES = 2  # equal values from which on a function is taken for stairs
 _SHOWN = 3  # weights that a trial keeps
 
 
@@ -125,15 +128,15 @@ def known(
     columns = Columns(dict(space))
     rows, active = [], []
     for one in sources:
-        x, has = columns.rows(one.params)
+        x, has = columns.rows([one.params[j] for j in some_of(len(one.params))])
         rows.append(x)
         active.append(has)
     some = [i for i, has in enumerate(active) if has.any()]
     if not some or not columns.width:
         return None
-    fam = family([(rows[i], sources[i].y) for i in some])
+    fam = family([(rows[i], sources[i].y[some_of(len(sources[i].y))]) for i in some])
     each = max(1, min(_GOOD, _POOL // len(some)))
-    origin = np.array([(i, j) for i in some for j in range(min(each, len(rows[i])))])
+    origin = np.array([(i, j) for i in some for j in range(min(each, len(rows[i])))])  # best first
     origin = origin[np.unique(np.linspace(0, len(origin) - 1, min(_POOL, len(origin))).astype(int))]
     x = np.array([rows[i][j] for i, j in origin])
     has = np.array([active[i][j] for i, j in origin])
@@ -145,6 +148,18 @@ def known(
     pool = fam.places(x)
     order = tuple(fam.portfolio(pool, 2 * START))
     return Known(columns, fam, pool, has, origin, tuple(some), order, patterns, choices)
+
+
+def some_of(n: int) -> Int[np.ndarray, " m"]:
+    """Which trials of an earlier study are looked at, best first: the best, and some of all others.
+
+    >>> some_of(3).tolist(), len(some_of(5000)), some_of(5000)[:2].tolist()
+    ([0, 1, 2], 200, [0, 1])
+    """
+    if n <= _ROWS:
+        return np.arange(n)
+    rest = np.linspace(_ROWS // 2, n - 1, _ROWS - _ROWS // 2).astype(int)
+    return np.concatenate([np.arange(_ROWS // 2), rest])
 
 
 def _patterns(
@@ -235,28 +250,52 @@ def first_point(what: Known, own: Own) -> Proposal | None:
 def best_point(rng: np.random.Generator, what: Known, own: Own, belief: Belief) -> Proposal | None:
     """The candidate with the most expected improvement."""
     tried = np.concatenate([own.x, own.pending])
+    flat = _steps(own, len(tried))
     belief = with_guesses(belief, own.pending)
+
+    def gain(x: Places | Float64[np.ndarray, "n D"]) -> Float64[np.ndarray, " n"]:
+        at = x.x if isinstance(x, Places) else x
+        return np.where(_new(at, tried, flat), belief.improvement(x), -1.0)
+
     x, active = _candidates(rng, what, own)
-    gain = belief.improvement(x)
-    theirs = belief.improvement(what.pool)
-    theirs = np.where(_squares(what.pool.x, tried).min(axis=1) > _SAME, theirs, -1.0)
-    gain = np.where(_squares(x, tried).min(axis=1) > _SAME, gain, -1.0)
-    if max(gain.max(), theirs.max()) < 0:
+    theirs, gains = gain(what.pool), gain(x)
+    i, j = int(np.argmax(theirs)), int(np.argmax(gains))
+    if max(theirs[i], gains[j]) < 0:
         return None  # all was tried: a small space
-    i, j = int(np.argmax(theirs)), int(np.argmax(gain))
-    taken = theirs[i] >= gain[j]
+    taken = theirs[i] >= gains[j]
     at, has = (what.pool.x[i], what.active[i]) if taken else (x[j], active[j])
-    best, moved = max(theirs[i], gain[j]), False
+    best, moved = max(theirs[i], gains[j]), False
     for far in _CLOSER:
         near, _ = _around(rng, what, at[None], has[None], 2 * _AROUND, far)
-        found = belief.improvement(near)
-        found = np.where(_squares(near, tried).min(axis=1) > _SAME, found, -1.0)
+        found = gain(near)
         k = int(np.argmax(found))
         if found[k] > best:
             at, best, moved = near[k], found[k], True
     if taken and not moved:
         return _of_pool(what, i)
     return Proposal(what.columns.params(at, has))
+
+
+def _steps(own: Own, count: int) -> Float64[np.ndarray, " n"]:
+    """How far around each row the function is known to be flat, by rows with the very same value.
+
+    Objectives of few levels, such as an accuracy or a rounded parameter, are stairs: a smooth model
+    expects something right beside the best row, where there is the same again.
+    """
+    found = np.zeros(count)
+    apart = np.abs(own.x[:, None] - own.x).max(axis=2)
+    equal = (own.y[:, None] == own.y) & (apart < _FLAT)
+    found[: len(own.y)] = _BEYOND * np.max(np.where(equal, apart, 0.0), axis=1, initial=0.0)
+    return found
+
+
+def _new(x: np.ndarray, tried: np.ndarray, flat: np.ndarray) -> Bool[np.ndarray, " n"]:
+    """Which points are not known already."""
+    found = _squares(x, tried).min(axis=1) > _SAME
+    for row, far in zip(tried, flat, strict=True):
+        if far > 0:
+            found &= np.abs(x - row).max(axis=1) > far
+    return found
 
 
 def _of_pool(what: Known, i: int) -> Proposal:
@@ -389,7 +428,7 @@ class Proposing:
         trials: list[FrozenTrial],
         number: int,
     ) -> Proposal | None:
-        if left_to_base(number):
+        if left_to_base(number, own.y):
             return None
         begun = sum(t.user_attrs.get(KEY, {}).get("by") == "agreed" for t in trials)
         if begun < START or self.belief is None:
@@ -413,10 +452,18 @@ class Proposing:
         return self._known
 
 
-def left_to_base(number: int) -> bool:
-    """Whether the trial of this number, counted from 0, is the base sampler's.
+def left_to_base(number: int, y: Float64[np.ndarray, " n"]) -> bool:
+    """Whether the trial of this number, counted from 0, is the base sampler's, given all values.
 
-    >>> [number for number in range(40) if left_to_base(number)]
+    Of a function that is stairs, where a smooth model knows little, it has every second trial.
+
+    >>> [number for number in range(40) if left_to_base(number, np.arange(number))]
     [5, 15, 25, 35]
+    >>> [number for number in range(12) if left_to_base(number, np.arange(number) // 2)]
+    [5, 8, 10]
     """
-    return number % EVERY == COMPARE
+    if number % EVERY == COMPARE:
+        return True
+    good = np.sort(y)[: (len(y) + 1) // 2]  # what was pruned or failed has one value, too
+    stairs = len(good) - len(np.unique(good)) >= _TIES
+    return stairs and number > COMPARE and number % 2 == 0

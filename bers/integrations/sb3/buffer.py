@@ -6,6 +6,7 @@ Without a guide, or if its chance is zero, it is the library's buffer, bit for b
 come from a generator of its own.
 """
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,7 @@ from jaxtyping import Int
 from stable_baselines3.common.buffers import DictReplayBuffer, ReplayBuffer
 from stable_baselines3.common.type_aliases import DictReplayBufferSamples, ReplayBufferSamples
 
-from bers.errors import ConfigError
+from bers.errors import ConfigError, DataWarning
 from bers.integrations.sb3.sources import Pool, Sources, flat, pool_of, unscaled
 from bers.reuse.transitions import BatchGuide
 
@@ -77,6 +78,7 @@ class BersReplayBuffer(ReplayBuffer):
         self.chunk: int | None = None
         self.imitation: Any = None
         self.added = 0
+        self.met = False
         self.drawn = np.zeros(len(self.sources) + 1, np.int64)
         self.pool = None
         if self.sources.at_hand:
@@ -109,6 +111,7 @@ class BersReplayBuffer(ReplayBuffer):
         chunk
             Rows of one gradient step, where a learner asks for several steps at once.
         """
+        self.met = True
         if guide is not None and self.pool is None:
             self._fill()
         self.guide, self.chunk = guide, chunk
@@ -139,6 +142,14 @@ class BersReplayBuffer(ReplayBuffer):
         ReplayBufferSamples or DictReplayBufferSamples
             As in the library.
         """
+        if not self.met:
+            self.met = True
+            warnings.warn(
+                f"no row of the {len(self.sources)} sources will be used, since nobody says whom "
+                "to trust. Pass learn(..., callback=BersCallback()).",
+                DataWarning,
+                stacklevel=2,
+            )
         guide = self.guide
         if guide is None or guide.p_m <= 0:
             self.drawn[-1] += batch_size

@@ -17,6 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from jaxtyping import Float64
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 
 from bers.algorithm import Reuse, after
 from bers.data.checks import whole
@@ -24,11 +25,11 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
 from bers.deprecated import old_config, old_words
-from bers.errors import BersError, ConfigError, DataWarning, FileError
+from bers.errors import BersError, ConfigError, DataWarning, FileError, PrecisionWarning
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.following import Following
 from bers.integrations.sb3.imitation import Imitation, can_be_led, can_be_pulled
-from bers.integrations.sb3.log import record, show
+from bers.integrations.sb3.log import followed, record, show
 from bers.integrations.sb3.sources import flat, in_space
 from bers.integrity import read_sealed, write_sealed
 from bers.learners.base import Experience
@@ -59,14 +60,32 @@ _OVER = 1e-3  # a chance that is no longer worth the work
 _FADED = 0.05  # the default chance, when all steps are done
 _MANY_INPUTS = 2000
 _POOR = 0.5
+_DOUBT = 5  # looks, after which rewards that look wrong are mentioned
 _LITTLE = 0.01  # a weight that is as good as none
 _FORESEEN = 0.3  # of the rewards at a source's rows: below that they are not relabelled
 _OF_LEADER = 0.5  # of the rows of sources, that are the leader's
+_BEYOND = 0.25  # of the range of the sources' rewards
 _TOLD = 2000  # rows of a source that tell its worth
 _USUAL_LENGTH = 200  # steps of an episode, before one has ended
 
 Follow = Literal["lead", "pull", "no"]
 """Whether the source that is worth most acts in some episodes, and the policy is held near it."""
+
+
+def _old_words(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """`config` is `model`; the weight `clone` is what is done with the source that is followed.
+
+    >>> _old_words({"clone": 0, "every": 50})
+    ({'every': 50, 'follow': 'no'}, {'clone': 'follow='})
+    """
+    words, said = old_config(words)
+    if "clone" not in words:
+        return words, said
+    words = dict(words)
+    weight = words.pop("clone")
+    if weight is not None:
+        words.setdefault("follow", "pull" if weight else "no")
+    return words, {**said, "clone": "follow="}
 
 
 class BersCallback(BaseCallback):
@@ -117,7 +136,7 @@ class BersCallback(BaseCallback):
     500
     """
 
-    @old_words(old_config)
+    @old_words(_old_words)
     def __init__(
         self,
         *,
@@ -165,6 +184,8 @@ class BersCallback(BaseCallback):
         self.worth: Worth | None = None
         self.following: Following | None = None
         self._seen = self._looked = 0
+        self._rewards = self._outside = 0
+        self._equal, self._first = True, np.nan
         self._loaded: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
 
     # what a user looks at
@@ -228,6 +249,7 @@ class BersCallback(BaseCallback):
         buffer, started = self._buffer(), time.perf_counter()
         if self.reuse is None or (buffer.added == 0 and self._loaded is None):  # a new learner
             self._begin(buffer)
+        buffer.met = True
         # steps may be counted anew, and a learner may go on without its rows
         self._looked = min(self._looked, self.num_timesteps)
         self._seen = min(self._seen, buffer.added)
@@ -255,7 +277,10 @@ class BersCallback(BaseCallback):
         if self.num_timesteps - self._looked >= self.every and not self._over:
             started = time.perf_counter()
             self._looked = self.num_timesteps
-            self._look(buffer)
+            with warnings.catch_warnings():
+                # the default inputs hold squares of columns that may be squares already
+                warnings.simplefilter("ignore", PrecisionWarning)
+                self._look(buffer)
             self.seconds += time.perf_counter() - started
         return True
 
@@ -274,6 +299,11 @@ class BersCallback(BaseCallback):
         return not self._open and isinstance(self.reuse.schedule, Power | Linear | Constant)
 
     def _buffer(self) -> BersReplayBuffer:
+        if not isinstance(self.model, OffPolicyAlgorithm):
+            raise ConfigError(
+                f"{type(self.model).__name__} has no replay buffer, so it cannot learn from what "
+                "others did. Use SAC, TD3, DDPG or DQN."
+            )
         buffer = getattr(self.model, "replay_buffer", None)
         if not isinstance(buffer, BersReplayBuffer):
             raise ConfigError(
@@ -300,17 +330,19 @@ class BersCallback(BaseCallback):
             trust = Trust(
                 kept,
                 robust=False,
-                keep=(min(s.y.min() for s in kept), max(s.y.max() for s in kept)),
+                keep=_range(kept),
                 rng=np.random.default_rng(seed),
                 progress=None if self.verbose else False,
                 **self._settings,
             )
             schedule, m = self._schedule(), 0
+            self._rewards = self._outside = 0
+            self._equal, self._first = True, np.nan
             self._seen = buffer.added
             self._looked = self.num_timesteps
         assert isinstance(trust.rng, np.random.Generator)
         self.reuse = Reuse(trust, offer, schedule, trust.rng, m)
-        self._told = _told(buffer.sources, rows)
+        self._told, self._kept = _told(buffer.sources, rows), _range(kept)
 
     def _imitation(self, buffer: BersReplayBuffer) -> Imitation | None:
         """What leads the learner, unless nobody shall, or nobody ever can."""
@@ -324,7 +356,7 @@ class BersCallback(BaseCallback):
             )
         if self.following is None or self.following.envs != self.model.n_envs:
             self.following = Following(
-                np.random.default_rng(self.reuse.rng.integers(2**63)),
+                np.random.default_rng([0 if self.model.seed is None else self.model.seed, 7]),
                 self.model.n_envs,
                 forced=self.reuse.trust.rule.needs != "posteriors",
                 acts=self.follow == "lead",
@@ -394,6 +426,7 @@ class BersCallback(BaseCallback):
             return
         x = self._x(*step)
         self.explained = self._explained(x, reward)
+        self._doubts(reward)
         self.reuse = after(self.reuse, Experience(x, reward))
         self.worth = self._worth(reward)
         if self.following is not None:
@@ -422,17 +455,19 @@ class BersCallback(BaseCallback):
 
     def _choose(self) -> None:
         """Whom to follow from now on, if anybody new."""
-        assert self.reuse is not None and self.following is not None
+        assert self.reuse is not None
+        assert self.following is not None
         following, a = self.following, self.reuse.trust.weights
         if following.forced:
-            if following.leader is None or np.count_nonzero(a > _LITTLE) > 1:
-                if not following.trying:
-                    who = int(following.rng.choice(len(a), p=a / a.sum()))
-                    following.try_out(who, np.nan if self.worth is None else self.worth.mean[who])
+            several = np.count_nonzero(a > _LITTLE) > 1  # then somebody else may be next
+            if not following.trying and (following.leader is None or several):
+                who = int(following.rng.choice(len(a), p=a / a.sum()))
+                following.try_out(who, np.nan if self.worth is None else self.worth.mean[who])
         elif self.worth is not None:
             lines = self.worth.sources
             better = np.nan_to_num([one.prob_better for one in lines])
             able = np.array([one.foreseen > 0 for one in lines])
+            following.spread = float(np.std(self.reuse.trust.y)) * following.steps
             following.consider(np.nan_to_num(self.worth.mean, nan=-np.inf), better, able)
 
     def _tell(self, buffer: BersReplayBuffer) -> None:
@@ -476,13 +511,49 @@ class BersCallback(BaseCallback):
             )
         return found
 
+    def _doubts(self, reward: Float64[np.ndarray, " n"]) -> None:
+        """Count rewards that no source was ever paid; say so once, if they are most."""
+        assert self.reuse is not None
+        low, high = self._kept
+        if np.isnan(self._first):
+            self._first = float(reward[0])
+        self._rewards += len(reward)
+        self._outside += int(np.sum((reward < low) | (reward > high)))
+        self._equal = self._equal and bool(np.ptp(np.append(reward, self._first)) == 0)
+        if self.reuse.m == _DOUBT and self._outside > self._rewards / 2:
+            warnings.warn(
+                f"{self._outside} of the first {self._rewards} rows are left out of the weights, "
+                f"since no source was paid anything like that (they: {low:g} to {high:g}). If only "
+                "one side was normalised, undo it; if the learner is just a novice, go on.",
+                DataWarning,
+                stacklevel=2,
+            )
+        elif self.reuse.m == _DOUBT and self._equal:
+            warnings.warn(
+                f"all of the first {self._rewards} rewards are {self._first:g}, and equal rewards "
+                "cannot tell sources apart. Pass rule='equal' to learn from all of them until "
+                "rewards differ, or give rewards that say how near the goal is.",
+                DataWarning,
+                stacklevel=2,
+            )
+
     def _log(self, buffer: BersReplayBuffer) -> None:
         assert self.reuse is not None
         record(
             self.logger, self.weights, buffer.drawn, p_m=self.reuse.p_m, explained=self.explained
         )
+        self.logger.record("bers/outside", self._outside / max(1, self._rewards))
+        if self.worth is not None and self.following is not None:
+            followed(self.logger, self.worth, self.following)
         buffer.drawn[:] = 0
         show(self.locals.get("callback"), self.weights, self.reuse.p_m)
+
+
+def _range(sources: list[Demonstrations]) -> tuple[float, float]:
+    """Rewards that the model of the weights can speak of: the sources', and some beyond."""
+    low, high = min(s.y.min() for s in sources), max(s.y.max() for s in sources)
+    more = _BEYOND * (high - low)
+    return float(low - more), float(high + more)
 
 
 def _told(sources: Any, rows: list[Demonstrations]) -> list[Demonstrations]:

@@ -15,7 +15,7 @@ from stable_baselines3.common.preprocessing import preprocess_obs
 from torch.nn.functional import cross_entropy, mse_loss
 
 _HIDDEN = 128
-_STEPS, _ROWS = 1500, 256
+_STEPS, _FEWEST, _ROWS = 1500, 300, 256
 _RATE = 2e-3
 _HELD = 10  # one row of so many is held out
 _FAR = 8.0  # standard deviations at which an observation is cut
@@ -63,8 +63,9 @@ class Clone(torch.nn.Module):
         learn, test = np.flatnonzero(~held), np.flatnonzero(held)
         did = did.long().ravel() if self.choices else did.float()
         optimiser = torch.optim.Adam(self.parameters(), lr=_RATE)
-        fading = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.05, _STEPS)
-        for _ in range(_STEPS):
+        steps = min(_STEPS, max(_FEWEST, n))
+        fading = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.05, steps)
+        for _ in range(steps):
             rows = learn[rng.integers(len(learn), size=min(_ROWS, len(learn)))]
             found = self(seen[rows])
             loss = cross_entropy(found, did[rows]) if self.choices else mse_loss(found, did[rows])

@@ -8,7 +8,6 @@ while it is below. The pull on an actor is in units of the spread of the critic'
 actions, that on values of choices in units of the gradient that is there.
 """
 
-import copy
 import time
 from types import MethodType
 from typing import Any
@@ -20,14 +19,14 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.clones import Clone, columns
-from bers.integrations.sb3.following import FIRST, Following
+from bers.integrations.sb3.following import Following
 from bers.integrations.sb3.sources import unscaled
 
 _ROWS = 64
 _EDGE = 0.98  # a share beyond which a tanh cannot be pulled
-_WEIGHTS = 0.03, 300.0
+_FIRST, _WEIGHTS = 3.0, (0.03, 300.0)
 _APART = 2  # steps of the optimiser between two pulls
-_SPEED = 0.08  # of the weight's logarithm, per pull
+_FALLS, _RISES = 0.08, 0.3  # of the weight's logarithm, per pull, at most
 _SHAKE = 0.1  # standard deviation of actions, in [-1, 1], that are collected under a leader
 _STEPS, _BATCH, _RATE = 400, 256, 1e-3  # of becoming the leader's
 _ENTROPY = 0.1  # of the standard deviation of rewards
@@ -40,7 +39,7 @@ class Imitation:
 
     def __init__(self, learner: Any, buffer: BersReplayBuffer, following: Following) -> None:
         self.learner, self.buffer, self.following = learner, buffer, following
-        self.seconds, self.weight, self.distance = 0.0, 1.0, np.nan
+        self.seconds, self.weight, self.distance = 0.0, _FIRST, np.nan
         self.clones: dict[int, Clone] = {}
         self._noise = torch.Generator().manual_seed(int(following.rng.integers(2**31)))
         self._spread, self._pulls, self._steps, self._usual = np.nan, 0, 0, [0.0, 0.0]
@@ -71,8 +70,8 @@ class Imitation:
         return self.clones[source]
 
     def become(self) -> None:
-        """Make the actor do what the leader's clone does, at once."""
-        if self._hook is None or not _acts(self.learner):
+        """Make the policy do what the leader's clone does, at once."""
+        if self._hook is None:
             return
         started = time.perf_counter()
         optimiser = torch.optim.Adam(self._policy.parameters(), lr=_RATE)
@@ -81,11 +80,14 @@ class Imitation:
             optimiser.zero_grad()
             far.backward()
             torch.optim.Adam.step(optimiser)
-        if hasattr(self.learner, "actor_target"):
-            self.learner.actor_target.load_state_dict(self.learner.actor.state_dict())
+        for name in ("actor", "q_net"):
+            aim = getattr(self.learner, f"{name}_target", None)
+            if aim is not None:
+                aim.load_state_dict(self._policy.state_dict())
         if getattr(self.learner, "ent_coef_optimizer", None) is not None:
             self._cool()
-        self.weight = 1.0
+        self._steps = 0
+        self.weight = _FIRST
         self.seconds += time.perf_counter() - started
 
     def _cool(self) -> None:
@@ -95,7 +97,9 @@ class Imitation:
         down; till then an actor is paid for leaving the leader.
         """
         held = self.buffer.buffer_size if self.buffer.full else self.buffer.pos
-        most = _ENTROPY * float(np.std(self.buffer.rewards[:held]))
+        assert self.buffer.pool is not None
+        paid = self.buffer.rewards[:held] if held else self.buffer.pool.rewards
+        most = _ENTROPY * float(np.std(paid))
         with torch.no_grad():
             self.learner.log_ent_coef.clamp_(max=np.log(max(most, 1e-6)))
 
@@ -147,7 +151,7 @@ class Imitation:
             torch.nn.utils.clip_grad_norm_(parameters, self.learner.max_grad_norm)
         free = self.following.freedom * (1.0 if _acts(self.learner) else _CHOICES)
         self.distance = float(distance)
-        step = np.clip(_SPEED * (self.distance / free - 1), -_SPEED, _SPEED)
+        step = min(_FALLS * (self.distance / free - 1), _RISES)
         self.weight = float(np.clip(self.weight * np.exp(step), *_WEIGHTS))
 
     def _asked(self, rows: int) -> tuple[Any, torch.Tensor]:
@@ -155,7 +159,8 @@ class Imitation:
         rng, leader = self.following.rng, self.following.leader
         assert leader is not None
         learner, space = self.learner, self.learner.observation_space
-        theirs = rng.choice(self._rows_of(leader), rows // 2)
+        empty = not (self.buffer.full or self.buffer.pos)
+        theirs = rng.choice(self._rows_of(leader), rows if empty else rows // 2)
         raw, _ = self.buffer.rows_of_sources(theirs)
         own = self.buffer.own_states(rng, rows - len(theirs))
         if isinstance(raw, dict):

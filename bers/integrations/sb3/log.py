@@ -12,7 +12,9 @@ from jaxtyping import Int
 from stable_baselines3.common.callbacks import CallbackList, ProgressBarCallback
 from stable_baselines3.common.logger import Logger
 
+from bers.integrations.sb3.following import FREE, Following
 from bers.text import unique
+from bers.trust.worth import Worth
 
 _KEY = 26
 """Letters of a name that fit: the library's table cuts keys at 36, and does not bear two that are
@@ -29,7 +31,7 @@ def record(
 ) -> None:
     """The weights by name with "nobody" last, and rows drawn from each source, own ones last."""
     *given, nobody = weights
-    names = unique([name if len(name) <= _KEY else name[: _KEY - 5] for name in given])
+    names = _short(given)
     for short, name in zip(names, given, strict=True):
         logger.record(f"bers/weight_{short}", weights[name])
     logger.record("bers/nobody", weights[nobody])
@@ -37,6 +39,23 @@ def record(
     logger.record("bers/explained", explained)
     for short, share in zip([*names, "own"], drawn / max(1, drawn.sum()), strict=True):
         logger.record(f"bers/rows_{short}", float(share))
+
+
+def followed(logger: Logger, worth: Worth, following: Following) -> None:
+    """What each source would earn, who is followed (his number, from 0; -1: nobody), how freely,
+    what he earns and what the learner earns by itself."""
+    names = [one.name for one in worth.sources]
+    for short, mean in zip(_short(names), worth.mean, strict=True):
+        logger.record(f"bers/worth_{short}", float(mean))
+    leader = following.leader if following.leader is not None and following.freedom < FREE else -1
+    logger.record("bers/leader", leader)
+    logger.record("bers/freedom", following.freedom)
+    logger.record("bers/leader_return", following.reference)
+    logger.record("bers/own_return", following.level)
+
+
+def _short(names: list[str]) -> list[str]:
+    return unique([name if len(name) <= _KEY else name[: _KEY - 5] for name in names])
 
 
 def show(callback: Any, weights: Mapping[str, float], p_m: float) -> None:

@@ -17,7 +17,6 @@ import bers_studies.envs.goals  # noqa: F401  so that Gymnasium knows them, and 
 from bers.data.demonstrations import Demonstrations
 from bers.integrations.gymnasium import Recorder, Recording
 from bers.model.config import ModelConfig
-from bers.trust.rules import rule_named
 from bers_studies.envs.supply_chain import SupplyChain
 from bers_studies.envs.supply_env import OneHotStocks
 from bers_studies.envs.supply_inputs import one_hot
@@ -61,9 +60,18 @@ def trial(config: "AgentsConfig", seed: int) -> Iterator[dict[str, Any]]:
 
 
 def learn(
-    task: Task, sources: list[Demonstrations], rule: str | None, seed: int, config: "AgentsConfig"
+    task: Task,
+    sources: list[Demonstrations],
+    rule: str | None,
+    seed: int,
+    config: "AgentsConfig",
+    *,
+    policy: Any = "MlpPolicy",
+    started: Any = None,
+    **how: Any,
 ) -> dict[str, Any]:
-    """One agent."""
+    """One agent; `how` goes to the callback of those that have one, and `started` is called with
+    the agent before its first step."""
     import stable_baselines3
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.noise import NormalActionNoise
@@ -75,18 +83,19 @@ def learn(
     if rule is not None:
         reuse["replay_buffer_class"] = BersReplayBuffer
         reuse["replay_buffer_kwargs"] = {"sources": sources}
-        # a rule that asks no model hands rewards over as they were
-        relabel = rule_named(rule).needs == "posteriors"
-        trust = BersCallback(inputs=task.inputs, rule=rule, relabel=relabel, model=config.model)
+        trust = BersCallback(**{"inputs": task.inputs, "rule": rule, "model": config.model, **how})
+    elif started is not None:
+        reuse["replay_buffer_class"] = BersReplayBuffer
+        reuse["replay_buffer_kwargs"] = {"sources": sources}
     env = task.make()
     if task.noise:
         wide = np.full(env.action_space.shape or (), task.noise)
         reuse["action_noise"] = NormalActionNoise(np.zeros_like(wide), wide)
     settings = deepcopy(task.settings)  # some learners write into them
-    agent = getattr(stable_baselines3, task.learner)(
-        "MlpPolicy", env, seed=seed, **settings, **reuse
-    )
+    agent = getattr(stable_baselines3, task.learner)(policy, env, seed=seed, **settings, **reuse)
     tests, returns, weights = task.make(), [], []
+    leaders: list[Any] = []
+    begun: list[float] = []
     every = task.steps // config.points
 
     class Watch(BaseCallback):
@@ -95,7 +104,13 @@ def learn(
                 returns.append(_mean_return(agent, tests, config.tests) / task.scale)
                 if trust is not None:
                     weights.append(dict(trust.weights))
+                    leaders.append(_led_by(trust))
             return True
+
+        def _on_training_start(self) -> None:
+            if started is not None:
+                started(agent)
+                begun.append(round(_mean_return(agent, tests, config.tests) / task.scale, 2))
 
     watchers: list[Any] = [Watch(), *([] if trust is None else [trust])]
     agent.learn(task.steps, callback=watchers)
@@ -107,7 +122,18 @@ def learn(
         "returns": [round(r, 2) for r in returns],
         "weights": told,
         "names": names,
+        "led": leaders,
+        **({"begun": begun[0]} if begun else {}),
     }
+
+
+def _led_by(trust: Any) -> list[float | None]:
+    """Who is followed (-1: nobody), how freely, what he earns, and what the agent earns itself."""
+    found = trust.following
+    if found is None or found.leader is None or found.trying:
+        return [-1, None, None, None]
+    numbers = (found.freedom, found.reference, found.level)
+    return [found.leader, *(None if np.isnan(x) else round(float(x), 3) for x in numbers)]
 
 
 def _rules(task: Task) -> dict[str, str | None]:

@@ -1,8 +1,8 @@
 """Methods that tune a task of LCBench, with and without the studies of other tasks.
 
 Enters: a task, earlier studies as rows of the unit cube, and a seed. Leaves: values, trial by
-trial. All that propose by a model have the same candidates: good rows of the earlier studies, neighbours
-of the best rows so far, and points at random.
+trial. All that propose by a model have the same candidates: good rows of the earlier studies,
+neighbours of the best rows so far, and points at random.
 """
 
 import warnings

@@ -27,7 +27,7 @@ def school(folder: Path) -> Problem:
     """The exam score of the pupils of 139 schools."""
     from scipy.io import loadmat
 
-    table = loadmat(_file(folder, "school.mat"))
+    table = loadmat(file_of(folder, "school.mat"))
     parts = list(zip(table["X"][0], table["Y"][0], strict=True))
     X = np.concatenate([x for x, _ in parts]).astype(np.float64)
     y = np.concatenate([y[:, 0] for _, y in parts]).astype(np.float64)
@@ -38,7 +38,7 @@ def arylation(folder: Path) -> Problem:
     """The yield of direct arylations at three temperatures."""
     import pandas as pd
 
-    table = pd.read_csv(_file(folder, "direct_arylation.csv"), encoding="utf-8-sig")
+    table = pd.read_csv(file_of(folder, "direct_arylation.csv"), encoding="utf-8-sig")
     X = np.column_stack([_ones(table, ["Base", "Ligand", "Solvent"]), table["Concentration"]])
     return Problem(X, table["yield"].to_numpy(float), table["Temp_C"].to_numpy().astype(str))
 
@@ -47,7 +47,7 @@ def halides(folder: Path) -> Problem:
     """The yield of cross-couplings of fifteen aryl halides."""
     import pandas as pd
 
-    table = pd.read_csv(_file(folder, "aryl_halides.csv"))
+    table = pd.read_csv(file_of(folder, "aryl_halides.csv"))
     table = table.dropna(subset=["aryl_halide", "additive"])
     X = _ones(table, ["base", "ligand", "additive"])
     return Problem(X, table["yield"].to_numpy(float), table["aryl_halide"].to_numpy().astype(str))
@@ -76,7 +76,8 @@ def _ones(table, columns: list[str]) -> np.ndarray:
     return pd.get_dummies(table[columns].astype(str)).to_numpy(np.float64)
 
 
-def _file(folder: Path, name: str) -> Path:
+def file_of(folder: Path, name: str) -> Path:
+    """A file of the folder; the environment variable BERS_DATA goes before."""
     path = Path(os.environ.get("BERS_DATA", folder)) / name
     if not path.is_file():
         raise ConfigError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from bers_studies.report.curves import read_runs
 from bers_studies.report.figures import draw_band, save
+from bers_studies.supply.home import draw_home
 
 _STYLES: dict[str, dict[str, Any]] = {
     "BERS": {"color": "black", "lw": 2.2, "zorder": 5},
@@ -152,4 +153,5 @@ FIGURES = {
     "profit.png": draw_profit,
     "posteriors.png": draw_posteriors,
     "per.png": draw_makeup,
+    "home.svg": draw_home,
 }

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 from sb3_helpers import QUICK, Line, demonstrator
-from stable_baselines3 import DQN, SAC, TD3
+from stable_baselines3 import DQN, PPO, SAC, TD3
 from stable_baselines3.common.logger import HumanOutputFormat, Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -139,7 +139,8 @@ def test_without_relabelling_the_usual_rule_has_its_model():
     assert found.weights["to 1"] > 0.9
     assert found.reuse.trust.has_target
     found._tell(model.replay_buffer)
-    rows = np.flatnonzero(np.repeat(found.reuse.trust.weights > 0, [one.n for one in SOURCES]))
+    rows = np.flatnonzero(np.repeat(model.replay_buffer.guide.a > 0, [one.n for one in SOURCES]))
+    assert len(rows) >= SOURCES[1].n
     stored = np.concatenate([one.payload["reward"] for one in SOURCES])
     np.testing.assert_array_equal(model.replay_buffer.guide.rewards(rows), stored[rows])
 
@@ -173,8 +174,10 @@ def test_a_callback_goes_on_or_begins_anew():
 
 
 def test_the_usual_chance_fades_over_what_is_left_to_learn():
-    model, found = learner(), callback()
-    model.learn(2000)
+    # the first 2000 steps only count: nothing is learned in them
+    model, found = learner(learning_starts=1990), callback()
+    with pytest.warns(DataWarning, match=r"no row of the 3 sources .* callback=BersCallback"):
+        model.learn(2000)
     model.learn(200, callback=found, reset_num_timesteps=False)
     assert 0.02 < found.reuse.p_m < 0.08
 
@@ -203,7 +206,7 @@ def test_rare_rewards_are_not_trimmed_away():
     rare = Demonstrations(rows.x, pay, "rare", payload={**rows.payload, "reward": pay})
     found = callback()
     learner(sources=[rare]).learn(100, callback=found)
-    assert found.reuse.trust._settings.keep == (0.0, 10.0)
+    assert found.reuse.trust._settings.keep == (-2.5, 12.5)
 
 
 def test_choices_and_several_environments():
@@ -228,7 +231,16 @@ def test_what_is_logged_and_shown():
     model.set_logger(Logger(None, [HumanOutputFormat(text)]))
     model.learn(100, callback=callback(), log_interval=1)
     said = text.getvalue()
-    for word in ("weight_to 1", "nobody", "p_m", "explained", "rows_own", "rows_to -1"):
+    for word in (
+        "weight_to 1",
+        "nobody",
+        "p_m",
+        "explained",
+        "rows_own",
+        "rows_to -1",
+        "leader",
+        "own_return",
+    ):
         assert word in said
 
 
@@ -299,7 +311,33 @@ def test_a_saved_learner_takes_no_rows_along(tmp_path):
     assert SAC.load(tmp_path / "model.zip").predict(np.zeros(2))[0].shape == (1,)
 
 
+def test_rows_that_no_source_explains_are_counted_and_mentioned():
+    class Worse(Line):
+        def step(self, action):
+            seen, reward, *rest = super().step(action)
+            return seen, reward - 100.0 * (self.x > 0), *rest
+
+    found = callback(schedule=0.9)
+    left_out = pytest.warns(DataWarning, match=r"rows are left out of the weights, since no")
+    with pytest.warns(DataWarning, match="not to be trusted"), left_out:
+        learner(env=Worse()).learn(260, callback=found)
+    assert 0.3 < found._outside / found._rewards < 1
+
+
+def test_rewards_that_are_all_equal_are_mentioned():
+    class Rare(Line):
+        def step(self, action):
+            seen, _, *rest = super().step(action)
+            return seen, 0.0, *rest
+
+    with pytest.warns(DataWarning, match=r"all of the first \d+ rewards are 0, and equal"):
+        learner(env=Rare()).learn(260, callback=callback(schedule=0.9))
+
+
 def test_wrong_uses_are_refused_with_advice():
+    other = PPO("MlpPolicy", Line(1.0), n_steps=32, batch_size=32)
+    with pytest.raises(ConfigError, match="PPO has no replay buffer.* Use SAC, TD3, DDPG or DQN"):
+        other.learn(32, callback=callback())
     plain = SAC("MlpPolicy", Line(1.0), **small())
     with pytest.raises(ConfigError, match="replay_buffer_class=BersReplayBuffer"):
         plain.learn(30, callback=callback())
