@@ -10,6 +10,6 @@ STUDY = Study(
     quick_trials=1,
     order=45,
     needs=("ioh", "optuna"),
-    head=("bbob-displaced-10-100", "bbob-misleading"),
+    head=("bbob-displaced-10-100", "bbob-misleading", "bbob-many"),
     page="docs/minimize.md",
 )
