@@ -5,7 +5,7 @@ from bers_studies.study import Study
 STUDY = Study(
     __name__,
     about="BBOB's functions with past runs",
-    trials=2,
+    trials=1,
     parts=36,
     quick_trials=1,
     order=45,
