@@ -5,7 +5,7 @@ Enters: names and numbers. Leaves: HTML and SVG that ask for nothing else; every
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from bers.text import printable
 
@@ -99,7 +99,7 @@ def bars(shares: Sequence[tuple[str, float, float, float]], longest: int = 24) -
     return f'<div class="bars">{"".join(lines)}</div>'
 
 
-def curve(values: Sequence[float], across: str, up: str, first: int = 1) -> str:
+def curve(values: Iterable[float], across: str, up: str, first: int = 1) -> str:
     """A line over whole numbers, thinned out where there are more points than can be seen.
 
     Parameters

@@ -73,7 +73,8 @@ logs = [log(goal) for goal in GOALS]
 #
 # The buffer holds the logs, the callback finds out whom to trust. It replaces the rewards in the
 # logs by what *this* agent's task would pay there: the pendulum is the same, only wishes differ.
-# The second agent has no such help: it takes all logs alike, with the rewards that are in them.
+# It tries the one who would earn most, follows him, and gets past him. The second agent takes all
+# logs alike, and follows now the one, now the other.
 
 
 # %%
@@ -100,7 +101,7 @@ history = []
 quick = bers.ModelConfig(batches=int(2000 * BUDGET), learning_rate=5e-4, skip=True)
 returns = {
     "those it trusts": trained(Watched(model=quick)),
-    "all logs alike": trained(BersCallback(rule="equal", relabel=False)),
+    "all logs alike": trained(BersCallback(rule="equal", model=quick)),
     "no logs": trained(None),
 }
 for name, weight in history[-1][1].items():
@@ -108,7 +109,8 @@ for name, weight in history[-1][1].items():
 
 # %% [markdown]
 # The weights go to the one who made it stand, after the first look. They measure wishes, not
-# skill: had two people wanted that and one been better at it, the weights could not tell.
+# skill: had two people wanted that and one been better at it, the weights could not tell. Whom the
+# agent follows is decided by what each would earn here, which can.
 #
 # One agent is one draw of luck; curves of the next seed look different. What is gained on average
 # is measured over many trials, in `docs/supply.md` and by `bers-studies reproduce agents`.

@@ -41,4 +41,4 @@ print(f"accuracy on wine: {study.best_value:.3f} with {study.best_params}")
 print("believed:", {name: round(weight, 2) for name, weight in sampler.weights.items()})
 for trial in study.trials[:5]:
     source = trial.user_attrs["bers"]["source"]
-    print(f"trial {trial.number}: {trial.value:.3f}, from {source or 'TPE'}")
+    print(f"trial {trial.number}: {trial.value:.3f}, from {source or trial.user_attrs['bers']['by']}")

@@ -333,6 +333,22 @@ def test_the_page_of_optuna_shows_the_stored_results():
     assert 1.5 < gaps(runs, "kernel ridge", "BERS, mirrored").mean() < 2.5
 
 
+def test_the_page_of_agents_shows_whom_they_follow():
+    from bers_studies.agents.tables import tables
+    from bers_studies.report.curves import read_runs
+
+    page = (ROOT / "docs" / "sb3.md").read_text()
+    for study in ("track", "mujoco"):
+        stored = ROOT / "reproductions" / study
+        made = tables(stored)
+        assert made == (stored / "tables.md").read_text()
+        assert made.strip() in page
+        for record in read_runs(stored).records:
+            assert len(record["returns"]) == len(record["at"])
+    kept = ROOT / "reproductions" / "mujoco" / "mujoco.png"
+    assert (ROOT / "docs" / "mujoco.png").read_bytes() == kept.read_bytes()
+
+
 def test_the_page_of_agents_shows_the_stored_results():
     from bers_studies.agents.tables import tables as agents_tables
     from bers_studies.report.curves import read_runs

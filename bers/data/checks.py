@@ -393,6 +393,20 @@ def generator(rng: Any) -> np.random.Generator:
     )
 
 
+def random_numbers(rng: Any) -> np.random.Generator:
+    """A generator of whatever NumPy makes one of: nothing, a whole number, a generator.
+
+    >>> random_numbers(0).integers(100) == random_numbers(np.random.default_rng(0)).integers(100)
+    np.True_
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(
+            f"rng must be a whole number of at least 0, a NumPy Generator or None; got {rng!r:.80}."
+        ) from error
+
+
 def finite_number(value: Any, what: str) -> float:
     """A finite float, or an error that names the setting.
 

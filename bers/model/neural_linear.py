@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.checks import numbers, refuse_bad
+from bers.data.checks import numbers, random_numbers, refuse_bad
 from bers.data.given import as_inputs, as_sources
 from bers.data.source import Source
 from bers.errors import ConfigError, DataError
@@ -219,7 +219,7 @@ def fit(
     ('line',)
     """
     config = config or ModelConfig()
-    rng = np.random.default_rng(rng)
+    rng = random_numbers(rng)
     sources = _checked(sources)
     memory = Memory() if memory is None else memory
     inputs = input_scale(sources, memory=memory, workers=map_of(workers), show=progress)

@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 from jaxtyping import Float64
 
-from bers.data.checks import usable
+from bers.data.checks import random_numbers, usable
 from bers.data.demonstrations import Demonstrations
 from bers.data.frames import is_frame
 from bers.data.source import Source
@@ -179,7 +179,7 @@ def two_streams(rng: Any) -> tuple[np.random.Generator, np.random.Generator]:
     >>> [int(stream.integers(100)) for stream in two_streams(0)]
     [85, 80]
     """
-    first = np.random.default_rng(rng)
+    first = random_numbers(rng)
     try:
         return first, first.spawn(1)[0]
     except TypeError:

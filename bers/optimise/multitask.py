@@ -14,7 +14,7 @@ from scipy.optimize import OptimizeResult
 
 from bers import progress as bars
 from bers.algorithm import ReuseConfig
-from bers.data.checks import whole
+from bers.data.checks import random_numbers, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Transform, transform_named
 from bers.deprecated import old_words
@@ -134,6 +134,10 @@ def minimize_many(
     >>> [result.fun < 0.01 for result in results], list(results[0].weights)
     ([True, True], ['b'])
     """
+    if isinstance(funs, str) or not isinstance(funs, Mapping | Sequence):
+        raise ConfigError(
+            f"funs must be a list of functions, or a mapping by name; got {type(funs).__name__}."
+        )
     named = dict(funs) if isinstance(funs, Mapping) else dict(enumerate(funs))
     if len(named) < 2:
         raise ConfigError("minimize_many needs at least two functions; for one, use minimize.")
@@ -153,7 +157,7 @@ def minimize_many(
         raise ConfigError('minimize_many hands over what is "best" so far. Leave pick= out.')
     how = transform_named(reuse.transform)
     past_runs = [mapped_by(run, how) for run in as_sources(sources, low, high)]
-    streams = np.random.default_rng(rng).spawn(len(named) + 1)
+    streams = random_numbers(rng).spawn(len(named) + 1)
     tasks = []
     for (key, fun), stream in zip(named.items(), streams[1:], strict=True):
         objective = Objective(fun, vectorized=vectorized, workers=workers, maxfun=maxfun)

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
-from bers.data.checks import usable, whole
+from bers.data.checks import random_numbers, usable, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.given import as_rows, as_sources
 from bers.data.source import Source
@@ -231,6 +231,7 @@ class Trust:
             )
         if prior not in ("sources", "neutral"):
             raise ConfigError(f'prior must be "sources" or "neutral"; got {prior!r}.')
+        random_numbers(rng)
         found = rule_named(rule)
         fitted = model if isinstance(model, Model) else None
         settings = _Settings(
@@ -671,7 +672,7 @@ class Trust:
         if not 0 < level < 1:
             raise ConfigError(f"level must lie between 0 and 1; got {level}.")
         return worth_of(
-            np.random.default_rng(len(self.y) if rng is None else rng),
+            random_numbers(len(self.y) if rng is None else rng),
             head,
             model,
             self.sources,
@@ -721,7 +722,7 @@ class Trust:
             )
         assert self._judge is not None
         return ranking_of(
-            np.random.default_rng(len(self.y) if rng is None else rng),
+            random_numbers(len(self.y) if rng is None else rng),
             self._judge,
             self._known,
             self.weights,
@@ -1036,7 +1037,7 @@ def rank(
     if not 0 < level < 1:
         raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
     sources, target = as_sources(sources, target, x=x, y=y, drop_nonfinite=drop_nonfinite)
-    generator = np.random.default_rng(rng)
+    generator = random_numbers(rng)
     trust = Trust(
         sources,
         rule=without_gains(rule, "rank"),

@@ -89,6 +89,14 @@ def test_decimal_commas_are_read_when_said(tmp_path):
     as_expected(bers.load(made(tmp_path, quoted), csv=CSV(decimal=",")))
 
 
+def test_numbers_with_commas_are_no_row_of_units(tmp_path, recwarn):
+    path = made(tmp_path, "speed;load;reward\n" + "1,5;2,25;7,5\n3,25;4,5;8,5\n" * 5)
+    with pytest.raises(FileError, match=r"such as '1,5' in row 0\. If that is the decimal mark"):
+        bers.load(path)
+    assert bers.load(path, csv=CSV(decimal=",")).x[0].tolist() == [1.5, 2.25]
+    assert not recwarn.list
+
+
 def test_decimal_points_where_commas_were_said(tmp_path):
     path = made(tmp_path, PLAIN.replace(",", ";"))
     with pytest.raises(

@@ -107,7 +107,8 @@ def test_a_trial_of_the_study(table, monkeypatch):
         assert np.all(np.diff(at) > 0)
         assert np.all(np.diff(regret) < 0)
     few = lcbench.LcbenchConfig(count=1, earlier=6, trials=3, methods=("TPE", "BERS"))
-    assert [r["method"] for r in lcbench.trial(few, 1)] == ["TPE", "BERS"]  # of TPE's trials
+    found = list(lcbench.trial(few, 1))
+    assert [(r["panel"], r["method"]) for r in found] == [("TPE", "TPE"), ("TPE", "BERS")]
 
 
 def test_tables_and_claims():

@@ -266,10 +266,11 @@ def _units(table: Any) -> list[str]:
         later = column.slice(1)
         fine = compute().match_substring_regex(later, _POINT)
         fine = compute().or_(fine, compute().match_substring_regex(later, _COMMA))
-        if compute().all(fine).as_py() and not re.match(_POINT, first):
+        first = first or ""
+        if re.match(_POINT, first) or re.match(_COMMA, first):
+            return []  # a number, by one decimal mark or the other
+        if compute().all(fine).as_py():
             found.append(first)
-        elif re.match(_POINT, first):
-            return []
     return found if any(found) else []
 
 

@@ -33,6 +33,7 @@ COMPARE, EVERY = 5, 10
 """Trial 5, counted from 0, and every tenth after it is left to the base sampler."""
 _GOOD = 12  # points of an earlier study that are candidates, if there are few studies
 _POOL = 800  # of all studies together
+_ROWS = 200  # of each earlier study that are looked at
 _RANDOM = 400
 _BEST = 4  # rows whose neighbours are candidates
 _AROUND = 40  # neighbours of each, at every distance
@@ -127,15 +128,15 @@ def known(
     columns = Columns(dict(space))
     rows, active = [], []
     for one in sources:
-        x, has = columns.rows(one.params)
+        x, has = columns.rows([one.params[j] for j in some_of(len(one.params))])
         rows.append(x)
         active.append(has)
     some = [i for i, has in enumerate(active) if has.any()]
     if not some or not columns.width:
         return None
-    fam = family([(rows[i], sources[i].y) for i in some])
+    fam = family([(rows[i], sources[i].y[some_of(len(sources[i].y))]) for i in some])
     each = max(1, min(_GOOD, _POOL // len(some)))
-    origin = np.array([(i, j) for i in some for j in range(min(each, len(rows[i])))])
+    origin = np.array([(i, j) for i in some for j in range(min(each, len(rows[i])))])  # best first
     origin = origin[np.unique(np.linspace(0, len(origin) - 1, min(_POOL, len(origin))).astype(int))]
     x = np.array([rows[i][j] for i, j in origin])
     has = np.array([active[i][j] for i, j in origin])
@@ -147,6 +148,18 @@ def known(
     pool = fam.places(x)
     order = tuple(fam.portfolio(pool, 2 * START))
     return Known(columns, fam, pool, has, origin, tuple(some), order, patterns, choices)
+
+
+def some_of(n: int) -> Int[np.ndarray, " m"]:
+    """Which trials of an earlier study are looked at, best first: the best, and some of all others.
+
+    >>> some_of(3).tolist(), len(some_of(5000)), some_of(5000)[:2].tolist()
+    ([0, 1, 2], 200, [0, 1])
+    """
+    if n <= _ROWS:
+        return np.arange(n)
+    rest = np.linspace(_ROWS // 2, n - 1, _ROWS - _ROWS // 2).astype(int)
+    return np.concatenate([np.arange(_ROWS // 2), rest])
 
 
 def _patterns(

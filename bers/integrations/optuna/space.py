@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -52,12 +53,12 @@ class Earlier:
     trials: tuple[FrozenTrial, ...] = ()
     """What it was made of, while the direction is not known."""
 
-    @property
+    @cached_property
     def names(self) -> set[str]:
         """Of all parameters that any trial has."""
         return {name for params in self.params for name in params}
 
-    @property
+    @cached_property
     def sometimes(self) -> set[str]:
         """Of parameters that some trials have and others do not."""
         every = set(self.params[0]).intersection(*self.params) if self.params else set()

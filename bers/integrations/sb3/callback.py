@@ -25,7 +25,7 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import Trim
 from bers.data.transitions import Inputs
 from bers.deprecated import old_config, old_words
-from bers.errors import BersError, ConfigError, DataWarning, FileError
+from bers.errors import BersError, ConfigError, DataWarning, FileError, PrecisionWarning
 from bers.integrations.sb3.buffer import BersReplayBuffer
 from bers.integrations.sb3.following import Following
 from bers.integrations.sb3.imitation import Imitation, can_be_led, can_be_pulled
@@ -277,7 +277,10 @@ class BersCallback(BaseCallback):
         if self.num_timesteps - self._looked >= self.every and not self._over:
             started = time.perf_counter()
             self._looked = self.num_timesteps
-            self._look(buffer)
+            with warnings.catch_warnings():
+                # the default inputs hold squares of columns that may be squares already
+                warnings.simplefilter("ignore", PrecisionWarning)
+                self._look(buffer)
             self.seconds += time.perf_counter() - started
         return True
 
@@ -464,6 +467,7 @@ class BersCallback(BaseCallback):
             lines = self.worth.sources
             better = np.nan_to_num([one.prob_better for one in lines])
             able = np.array([one.foreseen > 0 for one in lines])
+            following.spread = float(np.std(self.reuse.trust.y)) * following.steps
             following.consider(np.nan_to_num(self.worth.mean, nan=-np.inf), better, able)
 
     def _tell(self, buffer: BersReplayBuffer) -> None:

@@ -26,6 +26,7 @@ _LATELY = 3  # own episodes that are judged together
 _AGAIN = 0.1  # freedom of a learner that fell after it was free
 _EVERY = 3  # episodes, of which the leader leads one
 _LONG = 1000  # steps, after which an episode that goes on is counted all the same
+_AHEAD = 0.5  # of the spread, that a source must earn more than the learner
 _BETTER = 0.5  # chance of being worth more than the learner, to be tried
 _MUCH_BETTER = 0.95  # the same for a source that may take the leader's place
 
@@ -50,12 +51,13 @@ class Following:
     """Returns of the learner's own episodes."""
     judged: deque[float] = field(default_factory=lambda: deque(maxlen=_LATELY))
     """Those since the leader was chosen."""
-    refused: set[int] = field(default_factory=set)
-    """Who was tried and earned less."""
     start: float = np.nan
     """What the learner earned by itself before it followed anybody."""
     steps: int = 0
     """Of an episode, on average."""
+    spread: float = 0.0
+    """What an episode earns whose every reward is one standard deviation above the mean of those
+    that the learner saw, less what an episode earns with the mean."""
     new: bool = False
     """Whether a leader was just chosen, whom the policy should become."""
 
@@ -117,7 +119,8 @@ class Following:
             return
         free = [i for i in range(len(worth)) if able[i] and i not in self.earned]
         if self.leader is None:
-            fine = [i for i in free if better[i] > _BETTER and i not in self.refused]
+            least = self._least()
+            fine = [i for i in free if better[i] > _BETTER and not worth[i] < least]
         else:
             most = max(self.reference, self.level) + self._margin()
             fine = [i for i in free if worth[i] > most and better[i] > _MUCH_BETTER]
@@ -155,11 +158,15 @@ class Following:
             return
         self.trying = False
         best = max(self.earned, key=lambda i: float(np.mean(self.earned[i])))
-        if not self.forced and np.mean(self.earned[best]) < self.level:
-            self.refused.add(leader)
+        if not self.forced and np.mean(self.earned[best]) < self._least():
             self.leader = None
         else:
             self._take(leader if self.forced else best)
+
+    def _least(self) -> float:
+        """What a source must earn to be followed: whoever is hardly better only stands in the
+        way of learning."""
+        return self.level + _AHEAD * self.spread
 
     def _margin(self) -> float:
         behind = 0.0 if np.isnan(self.start) else abs(self.reference - self.start)

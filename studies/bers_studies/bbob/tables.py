@@ -11,6 +11,10 @@ from bers_studies.bbob.problems import FAMILIES
 from bers_studies.report.curves import Runs, read_runs, table
 
 
+_FOUND = -8.0
+"""The floor of all gaps."""
+
+
 def tables(folder: Path) -> str:
     """For every dimension: the mean log10 of the gap after 100, 300, 1,000 and 3,000."""
     runs = read_runs(folder)
@@ -46,11 +50,18 @@ def _cell(runs: Runs, D: int, family: str, method: str) -> str:
 def gaps(runs: Runs, method: str, **wanted: object) -> np.ndarray:
     """log10 of the gaps, (targets, evaluations), in the order of function and trial.
 
+    A method that stops before the budget is used up has found the minimum to the last bit: Optuna's
+    apart, none stops for another reason.
+
     >>> record = {"method": "a", "panel": "f1", "number": 0, "dimension": 5, "log10_gap": [1.0]}
-    >>> gaps(Runs((record,), 1, 0, "runs/a"), "a").tolist()
-    [[1.0]]
+    >>> longer = record | {"panel": "f2", "log10_gap": [1.0, 0.5]}
+    >>> gaps(Runs((record, longer), 1, 0, "runs/a"), "a").tolist()
+    [[1.0, -8.0], [1.0, 0.5]]
     """
     found = runs.pick(method=method, **wanted)
     found.sort(key=lambda r: (r["dimension"], r["panel"], r["number"]))
-    shortest = min((len(r["log10_gap"]) for r in found), default=0)
-    return np.array([r["log10_gap"][:shortest] for r in found])
+    rows = [r["log10_gap"] for r in found]
+    if method in UP_TO:
+        return np.array([row[: min(map(len, rows))] for row in rows])
+    longest = max(len(r["log10_gap"]) for r in runs.records if "log10_gap" in r)
+    return np.array([row + [_FOUND] * (longest - len(row)) for row in rows])

@@ -6,7 +6,7 @@ STUDY = Study(
     __name__,
     about="a neural network's tuning with 33 earlier studies",
     trials=5,
-    parts=3,
+    parts=51,
     quick_trials=1,
     needs=("optuna", "cmaes", "onnxruntime"),
     order=132,

@@ -22,11 +22,10 @@ from bers_studies.lcbench.methods import (
     runs,
 )
 from bers_studies.lcbench.problems import VARIABLE, Tasks, developed, reported, tasks
+from bers_studies.rivals.gaussian_process import GP
 
 KINDS = ("random", "TPE")
 """Of the earlier studies: how their points were chosen."""
-PARTS = len(KINDS) + 1
-"""Of a trial: earlier studies of each kind, and misleading ones."""
 MISLEADING = ("turned", "mirrored")
 
 
@@ -50,28 +49,31 @@ class LcbenchConfig:
 
 
 def trial(config: LcbenchConfig, seed: int) -> Iterator[dict[str, Any]]:
-    """All targets with earlier studies of one kind, or with misleading ones."""
-    number, which = divmod(seed, PARTS)
+    """One target with earlier studies of one kind, or with misleading ones."""
+    number, part = divmod(seed, config.count * (len(KINDS) + 1))
+    which, at = divmod(part, config.count)
     table = tasks(config.data or os.environ.get(VARIABLE, ""))
-    targets = (reported if config.targets == "reported" else developed)(table)[: config.count]
+    target = (reported if config.targets == "reported" else developed)(table)[at]
+    kind = KINDS[which % len(KINDS)]  # misleading ones are made of the first kind
+    sources = earlier(table, kind, config.earlier, number)
+    about = {"trial": number, "panel": kind, "target": target}
     if which < len(KINDS):
-        sources = earlier(table, KINDS[which], config.earlier, number)
-        models = models_of(sources)
-        for target in targets:
-            about = {"trial": number, "panel": KINDS[which], "target": target}
-            for method, run in runs(table, target, sources, models, config.trials, number).items():
-                if not config.methods or method in config.methods:
-                    yield about | {"method": method, "steps": steps(table, target, run())}
+        models = modelled(table, kind, config.earlier, number)
+        for method, run in runs(table, target, sources, models, config.trials, number).items():
+            if not config.methods or method in config.methods:
+                yield about | {"method": method, "steps": steps(table, target, run())}
         return
-    sources = earlier(table, KINDS[0], config.earlier, number)
-    for target in targets:
-        about = {"trial": number, "panel": KINDS[0], "target": target}
-        others = {name: rows for name, rows in sources.items() if name != target}
-        for how in MISLEADING:
-            for count in config.misleading:
-                y = bers(table, target, misled(others, how, count, number), config.trials, number)
-                named = {"method": f"BERS, {count} {how}"}
-                yield about | named | {"steps": steps(table, target, y)}
+    others = {name: rows for name, rows in sources.items() if name != target}
+    for how in MISLEADING:
+        for count in config.misleading:
+            y = bers(table, target, misled(others, how, count, number), config.trials, number)
+            yield about | {"method": f"BERS, {count} {how}", "steps": steps(table, target, y)}
+
+
+@cache
+def modelled(table: Tasks, kind: str, count: int, seed: int) -> dict[str, GP]:
+    """A process for every earlier study, for the rivals that need one."""
+    return models_of(earlier(table, kind, count, seed))
 
 
 @cache

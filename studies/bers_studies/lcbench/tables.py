@@ -4,6 +4,7 @@ Enters: a folder of journals. Leaves: Markdown.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.stats import rankdata
@@ -72,19 +73,28 @@ def needed(runs: Runs, panel: str, method: str) -> np.ndarray:
 
     Usually: the median over seeds, target by target.
     """
-    targets = sorted(runs.values("target"))
-    goal = curves(runs, panel, BASE)[:, -1].reshape(len(targets), -1)
-    goals = np.repeat(np.median(goal, axis=1), goal.shape[1])
-    found = curves(runs, panel, method)
+    ends, found = curves(runs, panel, BASE)[:, -1], curves(runs, panel, method)
+    of = np.array(sorted(r["target"] for r in runs.pick(panel=panel, method=BASE)))
+    goals = [np.median(ends[of == target]) for target in of]
     counts = np.arange(1, found.shape[1] + 1)
     pairs = zip(found, goals, strict=True)
     return np.minimum([evaluations_to(row, counts, g) for row, g in pairs], len(counts) + 1)
 
 
 def behind(runs: Runs, method: str, trials: int) -> np.ndarray:
-    """Regret with misleading studies less that of the base sampler of the same seed."""
+    """Regret with misleading studies less that of the base sampler, target and seed alike."""
     panel = runs.pick(method=method)[0]["panel"]
-    return after(runs, panel, method, trials) - after(runs, panel, BASE, trials)
+    base = {_run(r): r for r in runs.pick(panel=panel, method=BASE)}
+    pairs = [(r, base[_run(r)]) for r in runs.pick(method=method) if _run(r) in base]
+    return np.array([_after(ours, trials) - _after(theirs, trials) for ours, theirs in pairs])
+
+
+def _run(record: dict[str, Any]) -> tuple[str, int]:
+    return record["target"], record["trial"]
+
+
+def _after(record: dict[str, Any], trials: int) -> float:
+    return [regret for at, regret in record["steps"] if at <= trials][-1]
 
 
 def _compared(runs: Runs, panel: str) -> list[str]:

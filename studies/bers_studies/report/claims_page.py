@@ -15,7 +15,7 @@ from bers_studies.report.claim import Claim
 from bers_studies.report.curves import table
 from bers_studies.study import studies
 
-_MEASURED = ("measured", "95% interval", "trials", "holds")
+_MEASURED = ("measured", "95% interval", "trials")
 _WHO = {"paper": "The paper's claims", "BERS": "Our claims"}
 _MARKED = re.compile(r"(<!-- claims: (head|all) -->\n).*?(<!-- end of claims -->)", re.S)
 
@@ -25,26 +25,26 @@ def all_claims(found: Sequence[Claim]) -> str:
 
     >>> one = Claim("a", "it works", "BERS", "0.9", (0.8, 1.0), 20, True, "runs/a")
     >>> print(all_claims([one]).splitlines()[-1])
-    | it works | BERS | 0.9 | 0.8 to 1 | 20 | yes | `runs/a` |
+    | yes | it works | BERS | 0.9 | 0.8 to 1 | 20 | `runs/a` |
     """
     lines = [tally(found)]
     for who, title in _WHO.items():
         for holds, end in ((False, "that do not hold"), (True, "that hold")):
             rows = [
                 [
+                    _yes(c),
                     c.claim,
                     c.where or who,
                     c.measured,
                     c.span,
                     str(c.trials),
-                    _yes(c),
                     f"`{c.journal}`",
                 ]
                 for c in found
                 if c.said_by == who and c.holds is holds
             ]
             if rows:
-                headings = ["claim", "where", *_MEASURED, "journal"]
+                headings = ["holds", "claim", "where", *_MEASURED, "journal"]
                 lines += ["", f"## {title} {end}", "", *table(headings, _escaped(rows))]
     return "\n".join(lines) + "\n"
 
@@ -54,12 +54,12 @@ def head_claims(found: Sequence[Claim], page: str = "docs/claims.md") -> str:
 
     >>> one = Claim("trust-rastrigin", "it works", "BERS", "0.9", None, 20, True, "runs/a")
     >>> print(head_claims([one]).splitlines()[2])
-    | it works | BERS | 0.9 |  | 20 | yes |
+    | yes | it works | BERS | 0.9 |  | 20 |
     """
     known = {c.id: c for c in found}
     chosen = [known[id] for study in studies().values() for id in study.head if id in known]
-    rows = [[c.claim, c.said_by, c.measured, c.span, str(c.trials), _yes(c)] for c in chosen]
-    lines = table(["claim", "said by", *_MEASURED], _escaped(rows))
+    rows = [[_yes(c), c.claim, c.said_by, c.measured, c.span, str(c.trials)] for c in chosen]
+    lines = table(["holds", "claim", "said by", *_MEASURED], _escaped(rows))
     failing = f"{page}#the-papers-claims-that-do-not-hold"
     lines += ["", f"{tally(found)} [Those that do not]({failing}); [all of them]({page})."]
     return "\n".join(lines) + "\n"

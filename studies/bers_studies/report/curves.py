@@ -151,11 +151,13 @@ def span(ends: Sequence[float], form: str = "{:.3g}") -> str:
 
 
 def with_error(values: np.ndarray) -> str:
-    """A mean and its standard error, for a table of whole numbers.
+    """A mean and its standard error, for a table of whole numbers; one value has no error.
 
-    >>> with_error(np.array([9.0, 11.0]))
-    '10 ± 1'
+    >>> with_error(np.array([9.0, 11.0])), with_error(np.array([9.0]))
+    ('10 ± 1', '9')
     """
+    if len(values) < 2:
+        return f"{values.mean():.0f}"
     return f"{values.mean():.0f} ± {standard_error(values):.0f}"
 
 

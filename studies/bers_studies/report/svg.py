@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 WIDTH, HEIGHT = 440, 280
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 18, 12, 42
+_LEFT, _RIGHT, _TOP, _BOTTOM = 72, 18, 12, 42
 _RARE = 0.02  # share of values, the lowest, that a chart may cut off
 _MOST_POINTS = 240  # of a line; more cannot be seen
 
@@ -170,7 +170,7 @@ def _labels(chart: Chart) -> list[str]:
     return [
         f'<text class="name" x="{(WIDTH + _LEFT) // 2}" y="{HEIGHT - 6}">'
         f"{escape(chart.x_label)}</text>",
-        f'<text class="name" transform="translate(9,{middle}) rotate(-90)">'
+        f'<text class="name" transform="translate(13,{middle}) rotate(-90)">'
         f"{escape(chart.y_label)}</text>",
     ]
 

@@ -52,7 +52,6 @@ def test_the_right_source_is_trusted():
     assert found.explained > 0.8
 
 
-@pytest.mark.filterwarnings("ignore:features are nearly collinear")  # x² is seen twice
 def test_nobody_is_trusted_if_all_mislead():
     class Other(Line):
         def step(self, action):
@@ -319,7 +318,8 @@ def test_rows_that_no_source_explains_are_counted_and_mentioned():
             return seen, reward - 100.0 * (self.x > 0), *rest
 
     found = callback(schedule=0.9)
-    with pytest.warns(DataWarning, match=r"rows are left out of the weights, since no source"):
+    left_out = pytest.warns(DataWarning, match=r"rows are left out of the weights, since no")
+    with pytest.warns(DataWarning, match="not to be trusted"), left_out:
         learner(env=Worse()).learn(260, callback=found)
     assert 0.3 < found._outside / found._rewards < 1
 

@@ -53,6 +53,16 @@ def test_who_earns_less_than_the_learner_is_refused_and_the_next_one_tried():
     assert state.leader == 2
 
 
+def test_who_is_hardly_better_is_not_followed():
+    state = following(spread=30.0)
+    episode(state, lambda _: 0.0)
+    state.consider(np.array([1.0, 12.0, 5.0]), np.array([0.6, 0.9, 0.8]), ALL)
+    assert state.leader is None  # fifteen would be needed
+    state.consider(np.array([1.0, 16.0, 5.0]), np.array([0.6, 0.9, 0.8]), ALL)
+    episode(state, lambda _: 14.0)
+    assert state.leader is None  # he did not earn what he was worth
+
+
 def test_nobody_is_tried_who_would_not_earn_more_or_of_whom_that_cannot_be_said():
     state = following()
     episode(state, lambda _: 0.0)

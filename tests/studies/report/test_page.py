@@ -156,7 +156,7 @@ def test_lines_lie_where_their_numbers_say():
     drawing = draw(Chart("t", np.array([0.0, 1.0, 2.0]), {"": [line]}, y_range=(0.0, 10.0)))
     path = re.search(r'class="line" d="M([^"]+)"', drawing).group(1)
     points = np.array([[float(v) for v in pair.split(",")] for pair in path.split("L")])
-    np.testing.assert_allclose(points, [[56, 238], [239, 125], [422, 12]], atol=0.05)
+    np.testing.assert_allclose(points, [[72, 238], [247, 125], [422, 12]], atol=0.05)
 
 
 def test_a_line_with_gaps_and_no_band_is_drawn():
