@@ -28,16 +28,30 @@ def every_claim():
     return claims(ROOT / "reproductions")
 
 
+def _weights(ranking):
+    found = re.findall(r"^(alice|bob|carol|nobody) +([\d.]+)", ranking, re.M)
+    return {name[0]: float(weight) for name, weight in found}
+
+
 def _blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_on_a_page_runs(page, tmp_path, monkeypatch):
+def test_python_on_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "__page__"}
     for i, block in enumerate(_blocks(page, "python")):
         exec(compile(block, f"{page.name}, block {i + 1}", "exec"), names)
+    if page.name == "README.md":  # the ranking that it explains is what its code prints
+        printed, home = capsys.readouterr().out, (ROOT / "docs" / "index.md").read_text()
+        for text in (page.read_text(), home):
+            shown = text[text.index("Sources for 'dana'") :].split("```")[0]
+            assert _weights(shown).keys() == _weights(printed).keys() == {*"abcn"}
+            for initial, weight in _weights(shown).items():
+                assert weight == pytest.approx(_weights(printed)[initial], abs=0.03)
+            assert "Answer: alice." in shown
+            assert "Answer: alice." in printed
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -734,7 +734,7 @@ class Trust:
             draws=draws,
             level=level,
             outliers=self.outliers,
-            left_out=[s.n - h.n for s, h in zip(self.sources, self._heard, strict=True)],
+            heard=self._heard,
             worth=self._plain_worth(level),
         )
 

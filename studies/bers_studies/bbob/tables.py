@@ -10,7 +10,6 @@ import numpy as np
 from bers_studies.bbob.problems import FAMILIES
 from bers_studies.report.curves import Runs, read_runs, table
 
-
 _FOUND = -8.0
 """The floor of all gaps."""
 
