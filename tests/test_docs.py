@@ -221,17 +221,24 @@ def test_the_page_of_heads_shows_the_stored_results():
 def test_the_page_of_weights_shows_the_stored_results():
     from bers_studies.grunfeld.tables import grunfeld_tables
     from bers_studies.nobody.tables import nobody_table
+    from bers_studies.reliability.tables import reliability_tables
     from bers_studies.report.curves import read_runs
     from bers_studies.trust.tables import mean_on_the_right, trust_tables
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
-    tables = {"trust": trust_tables, "nobody": nobody_table, "grunfeld": grunfeld_tables}
+    tables = {
+        "reliability": reliability_tables,
+        "trust": trust_tables,
+        "nobody": nobody_table,
+        "grunfeld": grunfeld_tables,
+    }
     records = {name: read_runs(stored / name).records for name in tables}
     for name, make in tables.items():
         assert make(records[name]) == (stored / name / "tables.md").read_text()
         assert make(records[name]).strip() in page
-    drawn = ROOT / "docs" / "weights.png"
-    assert drawn.read_bytes() == (stored / "trust" / "weights.png").read_bytes()
+    for picture, study in (("weights.png", "trust"), ("reliability.png", "reliability")):
+        drawn = ROOT / "docs" / picture
+        assert drawn.read_bytes() == (stored / study / picture).read_bytes()
     # what the page says in words
     for target in ("Rosenbrock", "Ackley", "Sphere", "Rastrigin"):
         chosen = [r for r in records["trust"] if (r["target"], r["rule"]) == (target, "odds")]

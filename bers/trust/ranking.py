@@ -24,6 +24,7 @@ from bers.trust.worth import Worth
 
 _POOR = 0.3  # of labels explained: below it, weights rest on little
 _FEW = 10  # rows of the target
+_LEAST = 4  # rows of the target; fewer settle nothing
 _ALIKE = 0.98  # correlation of two functions over the target's rows, from which they are one
 _MARGIN = 0.05  # of its range that a source is trusted beyond
 _OUTSIDE = 0.25  # of the target's rows outside a source's range, from which its head guesses
@@ -230,7 +231,8 @@ def ranking_of(
     copies = distinct is not None and distinct < min(_FEW, target.n)
     settled = told_apart
     if drawn is not None:
-        settled = not copies and _decided(drawn.mean(0), _groups(known), blind)
+        enough = known.n >= _LEAST and not copies
+        settled = enough and _decided(drawn.mean(0), _groups(known), blind)
     ranking = Ranking(
         lines,
         target=target.name,
