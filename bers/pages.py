@@ -49,9 +49,8 @@ def save_page(run: Any, path: str | os.PathLike[str], *, title: str | None = Non
 
 
 def _parts(run: Any) -> tuple[str, list[str]]:
-    mapped = run if isinstance(run, dict) else {}
-    if "fun_all" in mapped:  # scipy's OptimizeResult
-        return "A search", _of_result(mapped)
+    if _is_result(run):
+        return "A search", _of_result(run)
     if hasattr(run, "ask") and callable(getattr(run, "result", None)):  # an Optimizer
         return "A search", _of_result({"ranking": run.ranking(), **run.result()})
     if hasattr(run, "trials") and hasattr(run, "directions"):
@@ -84,6 +83,11 @@ def _shares(weights: Mapping[str, float], ranking: Any) -> list[str]:
     lines = [*weights.items(), *([] if "nobody" in weights else [("nobody", nobody)])]
     lines.sort(key=lambda one: (one[0] == "nobody", -one[1]))
     return ["<h2>Whom it trusted</h2>", bars([(name, w, math.nan, math.nan) for name, w in lines])]
+
+
+def _is_result(run: object) -> bool:
+    """Of scipy's kind, by us."""
+    return isinstance(run, dict) and "fun_all" in run
 
 
 def _of_result(result: Mapping[str, Any]) -> list[str]:
