@@ -40,7 +40,6 @@ from bers.trust.trust import Trust
 
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
 _PATIENCE = 1.0  # growth of the rows after which past runs are weighed anew by CMA-ES
-_LIGHT = ModelConfig(hidden=(64,), latent_dim=16, batches=500, learning_rate=1e-3)
 _FORMAT = "bers-run-2"
 _SAVED = {"DE": DE, "CMAES": CMAES}
 
@@ -122,8 +121,6 @@ class Optimizer:
             self._know([point.tobytes() for point in self._first[fine]], known[fine])
         self._states = self._rng_states(own)
         if self._usable():
-            if model is None and isinstance(self.learner, CMAES):
-                model = _LIGHT  # it tries past runs, and weighs them for those who want to know
             self.reuse = past_points(
                 own, self.runs, reuse or ReuseConfig(), model, self.low, self.high, progress
             )
