@@ -6,9 +6,10 @@ the limit and `ratio` is limit / ours), and a growth ("ratio <= goal", time per 
 """
 
 import datetime
+import math
 import os
 import platform
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 RACE, LIMIT, GROWTH = "ratio >= goal", "ours <= goal", "ratio <= goal"
@@ -30,6 +31,9 @@ class Row:
     fine: bool = True
     """False when a check beside the number failed; the note says which."""
     machine: dict[str, object] = field(default_factory=lambda: machine())
+    floor: float = math.nan
+    """What the part that nobody can do without takes alone, in the unit of `ours`, measured in the
+    same run: the same matrix products, the same decoding. NaN: not measured."""
 
     @property
     def met(self) -> bool:
@@ -38,10 +42,28 @@ class Row:
         reached = value >= self.goal if self.rule == RACE else value <= self.goal
         return reached and self.fine
 
+    @property
+    def out_of_reach(self) -> bool:
+        """Whether a race would be lost even if all but that part took no time."""
+        if math.isnan(self.floor) or self.rule != RACE:
+            return False
+        faster_is_more = math.isclose(self.ratio, self.ours / self.peer, rel_tol=1e-6)
+        best = self.floor / self.peer if faster_is_more else self.peer / self.floor
+        return best < self.goal
+
     def entry(self) -> dict[str, object]:
-        """The row as results.json has it, numbers to four digits."""
+        """The row as results.json has it, numbers to four digits; a floor where it is known."""
         values = {key: _short(value) for key, value in asdict(self).items() if key != "fine"}
+        if math.isnan(self.floor):
+            del values["floor"]
         return {**values, "met": self.met}
+
+    def above(self, floor: float) -> "Row":
+        """The same with its floor; how near it is decides where the goal cannot be met."""
+        row = replace(self, floor=floor)
+        share = max(self.ours, floor) / min(self.ours, floor)
+        said = " No program can meet the goal here." if row.out_of_reach else ""
+        return replace(row, note=f"{self.note} {share:.2f} times the floor.{said}")
 
 
 def faster(

@@ -49,8 +49,9 @@ def save_page(run: Any, path: str | os.PathLike[str], *, title: str | None = Non
 
 
 def _parts(run: Any) -> tuple[str, list[str]]:
-    if isinstance(run, dict) and "fun_all" in run:  # scipy's OptimizeResult
-        return "A search", _of_result(run)
+    mapped = run if isinstance(run, dict) else {}
+    if "fun_all" in mapped:  # scipy's OptimizeResult
+        return "A search", _of_result(mapped)
     if hasattr(run, "ask") and callable(getattr(run, "result", None)):  # an Optimizer
         return "A search", _of_result({"ranking": run.ranking(), **run.result()})
     if hasattr(run, "trials") and hasattr(run, "directions"):

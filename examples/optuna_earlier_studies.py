@@ -40,5 +40,5 @@ study = tuned(load_wine, 15, sampler)
 print(f"accuracy on wine: {study.best_value:.3f} with {study.best_params}")
 print("believed:", {name: round(weight, 2) for name, weight in sampler.weights.items()})
 for trial in study.trials[:5]:
-    source = trial.user_attrs["bers"]["source"]
-    print(f"trial {trial.number}: {trial.value:.3f}, from {source or trial.user_attrs['bers']['by']}")
+    told = trial.user_attrs["bers"]
+    print(f"trial {trial.number}: {trial.value:.3f}, from {told['source'] or told['by']}")

@@ -26,8 +26,8 @@ LAYERS = {
         {"model", "reuse", "schedules", "transforms"},
         {"data"},
         {"integrity", "parallel"},
-        {"cluster", "files", "progress"},
-        {"deprecated", "errors", "html", "text"},
+        {"cluster", "files", "html", "progress"},
+        {"deprecated", "errors", "text"},
     ],
     "bers_studies": [
         {"cli"},

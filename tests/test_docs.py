@@ -28,16 +28,30 @@ def every_claim():
     return claims(ROOT / "reproductions")
 
 
+def _weights(ranking):
+    found = re.findall(r"^(alice|bob|carol|nobody) +([\d.]+)", ranking, re.M)
+    return {name[0]: float(weight) for name, weight in found}
+
+
 def _blocks(page, language):
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.M | re.S)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_on_a_page_runs(page, tmp_path, monkeypatch):
+def test_python_on_a_page_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict = {"__name__": "__page__"}
     for i, block in enumerate(_blocks(page, "python")):
         exec(compile(block, f"{page.name}, block {i + 1}", "exec"), names)
+    if page.name == "README.md":  # the ranking that it explains is what its code prints
+        printed, home = capsys.readouterr().out, (ROOT / "docs" / "index.md").read_text()
+        for text in (page.read_text(), home):
+            shown = text[text.index("Sources for 'dana'") :].split("```")[0]
+            assert _weights(shown).keys() == _weights(printed).keys() == {*"abcn"}
+            for initial, weight in _weights(shown).items():
+                assert weight == pytest.approx(_weights(printed)[initial], abs=0.03)
+            assert "Answer: alice." in shown
+            assert "Answer: alice." in printed
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -207,17 +221,24 @@ def test_the_page_of_heads_shows_the_stored_results():
 def test_the_page_of_weights_shows_the_stored_results():
     from bers_studies.grunfeld.tables import grunfeld_tables
     from bers_studies.nobody.tables import nobody_table
+    from bers_studies.reliability.tables import reliability_tables
     from bers_studies.report.curves import read_runs
     from bers_studies.trust.tables import mean_on_the_right, trust_tables
 
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
-    tables = {"trust": trust_tables, "nobody": nobody_table, "grunfeld": grunfeld_tables}
+    tables = {
+        "reliability": reliability_tables,
+        "trust": trust_tables,
+        "nobody": nobody_table,
+        "grunfeld": grunfeld_tables,
+    }
     records = {name: read_runs(stored / name).records for name in tables}
     for name, make in tables.items():
         assert make(records[name]) == (stored / name / "tables.md").read_text()
         assert make(records[name]).strip() in page
-    drawn = ROOT / "docs" / "weights.png"
-    assert drawn.read_bytes() == (stored / "trust" / "weights.png").read_bytes()
+    for picture, study in (("weights.png", "trust"), ("reliability.png", "reliability")):
+        drawn = ROOT / "docs" / picture
+        assert drawn.read_bytes() == (stored / study / picture).read_bytes()
     # what the page says in words
     for target in ("Rosenbrock", "Ackley", "Sphere", "Rastrigin"):
         chosen = [r for r in records["trust"] if (r["target"], r["rule"]) == (target, "odds")]

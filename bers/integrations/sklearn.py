@@ -370,7 +370,10 @@ def _groups(groups: ArrayLike | None, n: int, default: object) -> np.ndarray:
             f"groups must be one number or word for each of {n} rows; got shape {found.shape} of "
             f"{found.dtype}. Give a column."
         )
-    kinds = {isinstance(value, str) for value in found.tolist()}
+    given = (
+        list(groups) if isinstance(groups, list | tuple) else found.tolist()
+    )  # [1, "a"] is words
+    kinds = {isinstance(value, str) for value in given}
     if any(value is None or value != value for value in found.tolist()):
         raise DataError("groups are missing in some rows. Fill them in, or drop these rows.")
     if len(kinds) > 1:

@@ -24,6 +24,7 @@ from bers.trust.worth import Worth
 
 _POOR = 0.3  # of labels explained: below it, weights rest on little
 _FEW = 10  # rows of the target
+_LEAST = 4  # rows of the target; fewer settle nothing
 _ALIKE = 0.98  # correlation of two functions over the target's rows, from which they are one
 _MARGIN = 0.05  # of its range that a source is trusted beyond
 _OUTSIDE = 0.25  # of the target's rows outside a source's range, from which its head guesses
@@ -207,14 +208,19 @@ def ranking_of(
     draws: int = 400,
     level: float = 0.9,
     outliers: tuple[int, ...] = (),
-    left_out: Sequence[int] = (),
+    heard: Sequence[Source] = (),
     worth: Worth | None = None,
 ) -> Ranking:
-    """A ranking by weights, and by the beliefs that they follow from."""
+    """A ranking by weights, and by the beliefs that they follow from.
+
+    `heard` are the sources without the labels that were left out, if they differ.
+    """
+    heard = heard or sources
+    left_out = [source.n - one.n for source, one in zip(sources, heard, strict=True)]
     told_apart = known.label_variance > 0  # labels that are all the same tell nothing
     drawn = _drawn(rng, known, rule, draws) if told_apart else None
     low, high, top = _intervals(drawn, level, known.N)
-    lines = _lines(model, known, sources, target, a, low, high, top, memory)
+    lines = _lines(model, known, sources, heard, target, a, low, high, top, memory)
     if worth is not None:
         lines = tuple(
             replace(line, worth=one.mean, worth_low=one.low, worth_high=one.high)
@@ -225,7 +231,8 @@ def ranking_of(
     copies = distinct is not None and distinct < min(_FEW, target.n)
     settled = told_apart
     if drawn is not None:
-        settled = not copies and _decided(drawn.mean(0), _groups(known), blind)
+        enough = known.n >= _LEAST and not copies
+        settled = enough and _decided(drawn.mean(0), _groups(known), blind)
     ranking = Ranking(
         lines,
         target=target.name,
@@ -317,6 +324,7 @@ def _lines(
     model: Model,
     known: Beliefs,
     sources: Sequence[Source],
+    heard: Sequence[Source],
     target: Source,
     a: np.ndarray,
     low: np.ndarray,
@@ -347,7 +355,7 @@ def _lines(
                 skill=nan if np.isnan(known.skill[i]) else float(known.skill[i]),
                 explained=float(known.explained[i]),
                 rows=source.n,
-                value=_value(source, memory),
+                value=_value(heard[i], memory),
             )
         )
     return tuple(lines)

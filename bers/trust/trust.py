@@ -14,6 +14,7 @@ it. An encoder that goes on learning from the target, for better predictions, is
 """
 
 import os
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -29,7 +30,7 @@ from bers.data.given import as_rows, as_sources
 from bers.data.source import Source
 from bers.data.transforms import Transform, transform_named, undo
 from bers.deprecated import old_config, old_words
-from bers.errors import BersError, ConfigError, DataError, FileError
+from bers.errors import BersError, ConfigError, DataError, FileError, PrecisionWarning
 from bers.model import nig
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model, fit, refine
@@ -733,7 +734,7 @@ class Trust:
             draws=draws,
             level=level,
             outliers=self.outliers,
-            left_out=[s.n - h.n for s, h in zip(self.sources, self._heard, strict=True)],
+            heard=self._heard,
             worth=self._plain_worth(level),
         )
 
@@ -752,15 +753,17 @@ class Trust:
         if model is None or not comparable(self.sources, undone):
             return None
         rng = np.random.default_rng(len(self.y))
-        return worth_of(
-            rng,
-            self.head,
-            model,
-            self.sources,
-            names=self.names,
-            level=level,
-            summaries=self._summaries(),
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrecisionWarning)  # shown digits are few
+            return worth_of(
+                rng,
+                self.head,
+                model,
+                self.sources,
+                names=self.names,
+                level=level,
+                summaries=self._summaries(),
+            )
 
     # keeping it
 

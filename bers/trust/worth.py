@@ -190,7 +190,8 @@ def rows_of(
     1.5
     """
     ends = _ends(source)
-    total, square = np.zeros(model.state.encoder.features), 0.0
+    d = model.state.encoder.features
+    total, square = np.zeros(d), np.zeros((d, d))
     psi, when, done, episodes = np.zeros_like(total), 0, 0, 0
     chosen: tuple[float, np.ndarray] | None = None
     for x, y in source.blocks():

@@ -41,7 +41,8 @@ def limit(ours, **options):
 def test_results_are_a_list_with_every_field(entries):
     assert isinstance(entries, list)
     for entry in entries:
-        assert set(entry) == set(FIELDS)
+        assert set(entry) - {"floor"} == set(FIELDS)
+        assert entry.get("floor", 1.0) > 0
         for name, kind in FIELDS.items():
             assert isinstance(entry[name], (int, float) if kind is float else kind), (entry, name)
             assert kind is not float or math.isfinite(entry[name])
@@ -79,6 +80,26 @@ def test_race_is_met_at_the_goal(ours, met):
 @pytest.mark.parametrize(("ours", "met"), [(1.0, True), (1.1, False)])
 def test_limit_is_met_at_the_limit(ours, met):
     assert limit(ours).met is met
+
+
+def test_a_floor_says_whether_a_goal_can_be_met():
+    slow = race(20.0, 40.0, less_is_better=True)
+    assert (slow.met, slow.out_of_reach, "floor" in slow.entry()) == (False, False, False)
+    bound = slow.above(16.0)  # 40 / 16 is less than 3
+    assert bound.out_of_reach
+    assert bound.entry()["floor"] == 16
+    assert bound.note == " 1.25 times the floor. No program can meet the goal here."
+    assert not slow.above(10.0).out_of_reach
+    assert slow.above(10.0).note == " 2.00 times the floor."
+    rate = race(200.0, 100.0)
+    assert rate.above(250.0).out_of_reach
+    assert not rate.above(400.0).out_of_reach
+
+
+def test_no_benchmark_is_begun_when_the_time_is_over(monkeypatch, capsys):
+    monkeypatch.setattr(run, "import_module", lambda name: pytest.fail(name))
+    run.main(["pretrain", "replay"], minutes=-1)
+    assert "minutes are over. Not run: pretrain, replay." in capsys.readouterr().err
 
 
 def test_a_failed_check_misses_the_goal():

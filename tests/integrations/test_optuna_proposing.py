@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import json
+import math
 import pickle
 import warnings
 from pathlib import Path
@@ -214,11 +215,12 @@ def test_what_was_pruned_failed_or_broke_a_constraint_is_a_row():
         made(state=TrialState.FAIL),
         made(0.5, system_attrs={"constraints": [1.0]}),
         made(float("inf")),
+        made(state=TrialState.PRUNED),
     ]
     for number, trial in enumerate(trials):
         trial.number = number
     own = own_rows(columns, trials, False, 99)
-    assert own.y.tolist() == [1.0, 2.0, 9.0, 4.0, 1.5, 1.5, 9.0, 9.0]
+    assert own.y.tolist() == [1.0, 2.0, 9.0, 4.0, 1.5, 9.0, 9.0, 9.0, 9.0]
     (one,) = as_earlier({"a": trials[:7]})
     assert one.y.tolist() == [1.0, 1.5, 2.0, 4.0, 9.0, 9.0]
     # turned: what was pruned is no better than the middle of all, -1.5
@@ -295,6 +297,22 @@ def test_a_report_says_who_helped(past, tmp_path):
         CliRunner().invoke(app, ["tune-report", storage, "old"], catch_exceptions=False)
     with pytest.raises(DataError, match="no trial says whom it was guided by. Give a study"):
         helped(past["s0"])
+
+
+def test_a_study_that_misleads_does_not_keep_it_in_one_branch():
+    def trap(trial):  # the best is 0, in a branch whose usual point is the worst of all
+        kind = trial.suggest_categorical("kind", ["steep", "flat", "even"])
+        if kind == "steep":
+            rate = trial.suggest_float("rate", 1e-4, 1, log=True)
+            return (math.log10(rate) + 2) ** 2 + (trial.suggest_int("depth", 2, 12) - 7) ** 2 / 16
+        if kind == "flat":
+            return (math.log10(trial.suggest_float("C", 1e-3, 1e3, log=True)) - 1) ** 2 + 1.5
+        return 0.3 * math.log2(trial.suggest_int("width", 8, 256, log=True) / 64) ** 2 + 1.4
+
+    turned = study_of(lambda trial: -trap(trial), 40, TPESampler(seed=10))
+    for seed in range(2):
+        study = study_of(trap, 25, BersSampler({"turned": turned}, seed=seed))
+        assert study.best_value < 1, seed  # no point of the other branches
 
 
 def test_the_file_for_the_registry_is_what_it_asks_for():

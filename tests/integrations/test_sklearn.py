@@ -132,6 +132,13 @@ def test_frames_and_numbers_as_groups():
         found.predict(frame.rename(columns={"a": "z"}), groups=numbers)
 
 
+def test_numbers_and_words_are_not_mixed_as_groups(fitted):
+    X, y = np.zeros((4, 2)), np.zeros(4)
+    for mixed in ([1, "a", 1, "a"], np.array([1, "a", 1, "a"], object)):
+        with pytest.raises(DataError, match="groups mix numbers and words"):
+            MultiSourceRegressor().fit(X, y, groups=mixed)
+
+
 def test_groups_go_through_cross_validation_and_pipelines():
     X, y, groups = world(n=40, groups=3)
     order = np.random.default_rng(0).permutation(len(X))

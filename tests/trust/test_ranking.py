@@ -114,7 +114,7 @@ def test_rules_without_intervals_leave_them_out(sources, target, rule):
     assert np.isnan([ranking.sources[0].low, ranking.nobody_high]).all()
     found = json.loads(ranking.to_json())
     assert found["intervals"]["alice"] == [None, None]
-    assert " to " not in repr(ranking).splitlines()[2]
+    assert " to " not in repr(ranking).splitlines()[2].partition("(")[0]  # but in worth
 
 
 def test_old_names_still_work_and_say_the_new_ones(sources, target, ranking):
@@ -217,7 +217,6 @@ def test_fewer_rows_than_features(sources, target):
 @pytest.mark.parametrize(("n", "rows"), [(1, "1 row"), (2, "2 rows")])
 def test_one_and_two_rows_of_the_target(sources, n, rows):
     ranking = _sound(_ranked(sources, _run(1, "few", n=n)))
-    assert ranking.nobody > 0.5
     assert any(f"the target has only {rows};" in one for one in ranking.warnings)
     assert ranking.undecided
     assert "Undecided: " in repr(ranking)
@@ -244,7 +243,8 @@ def test_a_source_with_constant_labels(sources, target, constant):
 def test_a_target_with_constant_labels(sources, target, constant):
     flat = Demonstrations(target.x, np.full(60, constant), "flat")
     ranking = _sound(_ranked(sources, flat))
-    assert ranking.nobody > 0.5
+    np.testing.assert_allclose(ranking.weights, ranking.weights[0], rtol=0, atol=0.05)
+    assert ranking.undecided
     assert "all labels of the target are the same" in ranking.warnings[-1]
     everyone = [Demonstrations(s.x, np.full(300, constant), s.name) for s in sources]
     _sound(_ranked(everyone, flat))

@@ -123,6 +123,10 @@ def test_labels_far_off_in_a_source_are_counted_in_a_note(runs, target):
     assert found.weights[1] > 0.9
     assert found.sources[1].skill > 0.9
     assert any("left out of 'b': 3 labels" in note for note in found.warnings)
+    cleared = np.delete(runs[1].y, [3, 90, 200])
+    assert found.sources[1].value == pytest.approx(
+        cleared.mean()
+    )  # these three are not in its mean
     assert not any("'a'" in note or "'c'" in note for note in found.warnings)
 
 

@@ -4,7 +4,8 @@ Enters: earlier studies, and all trials of the new one. Leaves: parameters for t
 word that the base sampler shall have it. First come points on which the earlier studies agree.
 Then, of their good points, of neighbours of the best, and of some at random, the one with the most
 expected improvement. One early trial, and every so often a later one, is left to the base sampler:
-it is what earlier studies that mislead are compared with. [Eq. family]
+it is what earlier studies that mislead are compared with. Where parameters are conditional and
+trials bring nothing new, some go to the branch that was tried least. [Eq. family]
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,6 +43,9 @@ _CLOSER = (0.05, 0.02)  # distances at which the best candidate is improved
 _SAME = 1e-6  # squared distance of points that are the same
 _FLAT, _BEYOND = 0.25, 2.0  # how far equal values are taken for a step, and how far it may go on
 _TIES = 2  # equal values from which on a function is taken for stairs
+_STUCK, _GAIN = 3, 0.05  # trials that bring less than this share of what was gained before
+_ELSEWHERE = 2  # then one in so many goes to the branch that was tried least
+_DOUBT = 4.0  # spreads by which a branch may be better than expected
 _SHOWN = 3  # weights that a trial keeps
 
 
@@ -211,8 +215,9 @@ class Own:
 def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, number: int) -> Own:
     """Rows of the new study; `number` is that of the trial to propose.
 
-    What was pruned counts as the worse of its last value and the middle of all; what failed, as the
-    middle; what breaks a constraint, as the worst.
+    What was pruned counts as the worse of its last value and the middle of all; what has no value,
+    or breaks a constraint, as the worst: the middle is near the best once a search has come far,
+    and then it looks as if there were something to be found.
     """
     sign = -1.0 if maximised else 1.0
     shown = [t for t in trials if t.params and t.number != number]
@@ -229,9 +234,9 @@ def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, n
                     values[i] = worst
             elif t.state == TrialState.PRUNED:
                 last = last_value(t)
-                values[i] = middle if last is None else max(middle, sign * last)
+                values[i] = worst if last is None else max(middle, sign * last)
             elif t.state == TrialState.FAIL:
-                values[i] = middle
+                values[i] = worst
     x, active = columns.rows([t.params for t in shown])
     fine = np.isfinite(values)
     under_way = np.array([t.state == TrialState.RUNNING for t in shown], bool)
@@ -274,6 +279,42 @@ def best_point(rng: np.random.Generator, what: Known, own: Own, belief: Belief) 
     if taken and not moved:
         return _of_pool(what, i)
     return Proposal(what.columns.params(at, has))
+
+
+def stuck(y: Float64[np.ndarray, " n"]) -> bool:
+    """Whether the last values, in the order of trials, brought next to nothing.
+
+    >>> stuck(np.array([9.0, 8, 7, 3, 2, 2, 2, 2, 2])), stuck(np.array([9.0, 8, 7, 6, 5, 4, 3]))
+    (True, False)
+    """
+    before = y[:-_STUCK]
+    if len(before) < _STUCK:
+        return False
+    usual = float(np.median(y[: (len(y) + 1) // 2]))
+    return float(before.min() - y.min()) <= _GAIN * (usual - float(y.min()))
+
+
+def elsewhere(rng: np.random.Generator, what: Known, own: Own, belief: Belief) -> Proposal | None:
+    """A point of the branch that was tried least, of those that may still have something better.
+
+    At random, or what is expected to be best there. Expected improvement shrinks to the last
+    decimals of a branch before it leaves it.
+    """
+    columns = what.columns
+    category = _spread(columns, columns.categories[None])[0]
+    in_branch = (own.active[:, None] == what.patterns).all(axis=2)
+    in_branch &= (own.x[:, None, category] == what.choices[:, category]).all(axis=2)
+    tried = in_branch.sum(axis=0)
+    for branch in np.lexsort([rng.random(len(tried)), tried]):
+        which = np.full(_RANDOM // 2, branch)
+        active = what.patterns[which]
+        drawn = _as_pattern(what, _random(rng, columns, len(which)), which)
+        x = columns_snapped(columns, drawn, active)
+        middle, spread = belief.predict(x)
+        if np.min(middle - _DOUBT * spread) < own.y.min():
+            best = int(np.argmin(middle)) if rng.random() < 0.5 else 0
+            return Proposal(columns.params(x[best], active[best]))
+    return None
 
 
 def _steps(own: Own, count: int) -> Float64[np.ndarray, " n"]:
@@ -435,6 +476,10 @@ class Proposing:
             point = first_point(what, own)
             if point is not None or self.belief is None:
                 return point
+        if what.conditional and number % _ELSEWHERE == 0 and stuck(own.y):
+            found = elsewhere(rng, what, own, self.belief)
+            if found is not None:
+                return found
         return best_point(rng, what, own, self.belief)
 
     def _in_space(

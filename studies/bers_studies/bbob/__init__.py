@@ -5,11 +5,11 @@ from bers_studies.study import Study
 STUDY = Study(
     __name__,
     about="BBOB's functions with past runs",
-    trials=2,
+    trials=1,
     parts=36,
     quick_trials=1,
     order=45,
     needs=("ioh", "optuna"),
-    head=("bbob-displaced-10-100", "bbob-misleading"),
+    head=("bbob-displaced-10-100", "bbob-misleading", "bbob-many"),
     page="docs/minimize.md",
 )

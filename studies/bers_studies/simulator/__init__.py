@@ -5,7 +5,7 @@ from bers_studies.study import Study
 STUDY = Study(
     __name__,
     about="simulators with few evaluations and five past runs",
-    trials=10,
+    trials=3,
     parts=8,
     quick_trials=1,
     order=46,
