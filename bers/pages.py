@@ -37,7 +37,7 @@ def save_page(run: Any, path: str | os.PathLike[str], *, title: str | None = Non
     >>> result = bers.minimize(lambda x: (x[0] - 1) ** 2, [(-2, 2)], rng=0, maxfun=30)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_page(result, f"{folder}/run.html")
-    ...     "Best value so far" in open(f"{folder}/run.html").read()
+    ...     "Best value so far" in Path(folder, "run.html").read_text()
     True
     """
     if not isinstance(path, str | os.PathLike):

@@ -307,7 +307,7 @@ def log_bayes_factor(match: Numbers, trust: Numbers, n: int, members: Numbers | 
         ½ (n − 1 − k) log(1 + g) − ½ (n − 1) log(1 + g (1 − R²)) + log 2 P(b > 0 | y)
 
     >>> log_bayes_factor(np.array([0.9, 0.0, -0.9]), np.ones(3), 100, 1).round(1).tolist()
-    [79.8, -2.3, -6.5]
+    [78.5, -2.3, -4.7]
     """
     m, g = float(max(n, 1)), float(max(n, 1))
     R2 = np.minimum(match**2 * trust, 1 - 1e-12)

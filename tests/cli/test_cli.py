@@ -140,7 +140,7 @@ def test_the_demo_compares_a_search_with_and_without_past_runs(demo):
         assert cells[4] == ("never" if needed is None else f"{needed:,}")
     assert 10 * with_runs["fun"] <= without["fun"]
     assert np.array(with_runs["weights"]).shape == (len(with_runs["weights_at"]), 3)
-    assert with_runs["weights"][-1][2] > 0.9  # Sphere's lowest valley is Rastrigin's
+    assert with_runs["weights"][-1][2] > 0.75  # Sphere's lowest valley is Rastrigin's
     assert "used a point of a past run: 1 of Rosenbrock, 1 of Ackley, 1 of Sphere." in text
 
 

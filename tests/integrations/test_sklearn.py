@@ -188,8 +188,8 @@ def test_what_all_groups_say_together_is_a_view_of_its_own():
     assert known._shares[2] > 0.9
     assert known.score(fresh_X, fresh_y, groups=fresh_groups) > 0.98
     own = fresh_groups == 3  # what comes later is seen by the same trees
-    few = known.adapt(fresh_X[own][:20], 100 - 2 * fresh_y[own][:20], group="new")
-    said = few.predict(fresh_X[own][20:], groups=["new"] * (own.sum() - 20))
+    few = known.adapt(fresh_X[own][:20], 100 - 2 * fresh_y[own][:20], group=99)
+    said = few.predict(fresh_X[own][20:], groups=[99] * (own.sum() - 20))
     assert np.corrcoef(said, 100 - 2 * fresh_y[own][20:])[0, 1] > 0.95
 
 

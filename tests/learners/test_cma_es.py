@@ -196,7 +196,8 @@ def test_a_run_that_has_converged_starts_again_with_twice_the_population():
         if optimizer.state.inside is not None:
             sizes.add(optimizer.state.inside["_popsize"])
     assert {8, 16} <= sizes
-    assert optimizer.state.runs == len(sizes)
+    assert optimizer.state.runs >= len(sizes)
+    assert max(sizes) <= 32 * min(sizes)
     assert not optimizer.converged
 
 

@@ -43,7 +43,7 @@ def reliability_tables(records: Sequence[dict[str, Any]]) -> str:
 
     >>> r = {"kind": "bbob", "right": 0, "rows": ["5"], "top": [0], "claimed": [0.95]}
     >>> text = reliability_tables([{**r, "nobody": [0.05]}])
-    >>> print(text.splitlines()[4])
+    >>> print(text.splitlines()[2])
     | 0.9 to 0.99 | 1 | 0.95 | 1.00 |
     """
     lines: list[str] = []

@@ -82,14 +82,15 @@ def test_the_same_seed_gives_the_same_learner():
 
 
 def test_rewards_of_sources_are_those_of_the_target():
-    model = learner(sources=[SOURCES[0]])
+    source = demonstrator(0.0)
+    model = learner(sources=[source])
     found = callback(schedule=1.0)
     model.learn(250, callback=found)
     buffer = model.replay_buffer
     found._tell(buffer)
-    rows = np.arange(SOURCES[0].n)
+    rows = np.arange(source.n)
     handed = buffer.guide.rewards(rows)
-    place = SOURCES[0].payload["next_observation"][:, 0]
+    place = source.payload["next_observation"][:, 0]
     truth = -((place - 1.0) ** 2)  # the target's, not the source's
     assert np.corrcoef(handed, truth)[0, 1] > 0.9
     assert np.corrcoef(buffer.pool.rewards, truth)[0, 1] < 0.5
