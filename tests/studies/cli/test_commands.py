@@ -22,6 +22,7 @@ def here(tmp_path, monkeypatch, capsys):
 
     def call(*arguments):
         monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("COLUMNS", "160")  # whoever runs the tests has a width of their own
         monkeypatch.setattr(sys, "argv", ["bers-studies", *map(str, arguments)])
         monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)  # put back afterwards
         with pytest.raises(SystemExit, match=r"\d") as left:
