@@ -55,7 +55,9 @@ def test_what_is_stored_is_what_the_record_says(folder):
     # the first parts, without a gap: the last trial may be unfinished
     assert sorted(journal.header["seed"] for journal in journals) == list(range(len(journals)))
     assert (folder / "tables.md").exists() is (study.tables is not None)
-    assert {path.name for path in folder.iterdir() if path.suffix in (".png", ".svg")} == set(study.figures)
+    assert {path.name for path in folder.iterdir() if path.suffix in (".png", ".svg")} == set(
+        study.figures
+    )
     page = (ROOT / "reproductions" / "README.md").read_text()
     assert f"| [{study.name}]({study.name}) | {study.about} |" in page
 

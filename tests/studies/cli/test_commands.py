@@ -303,9 +303,7 @@ def test_claims_as_markdown_are_only_markdown(journals, here):
     assert out.startswith(
         "**1 of 1 claims of the paper, and 0 of 1 of ours hold.**\n\n## The paper's"
     )
-    assert out.endswith(
-        "105 / 1050 evaluations, +900% |  | 2 | `reproductions/growth` |\n"
-    )
+    assert out.endswith("105 / 1050 evaluations, +900% |  | 2 | `reproductions/growth` |\n")
     assert here("claims", "--markdown", "--json")[0] == 2
 
 
