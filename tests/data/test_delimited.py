@@ -222,6 +222,6 @@ def test_advice_after_a_missing_value_names_a_word_that_the_function_takes(tmp_p
     with pytest.raises(DataError, match=r"drop them: drop_nonfinite=True"):
         bers.load(path)
     steps = bers.Demonstrations([1.0, 2.0], [-5.0, 2.0], "a")
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(DataError, match="log1p needs labels above -1") as caught:
         steps.transformed(bers.transforms.Log1p())
     assert "drop_nonfinite" not in str(caught.value)

@@ -16,7 +16,7 @@ from bers_studies.static_again.tables import RIVALS
 def test_the_count_ends_at_the_budget_within_a_batch():
     counted = Counted(lambda x: x[:, 0], 4)
     counted(np.array([[3.0], [5.0]]))
-    with pytest.raises(Enough):
+    with pytest.raises(Enough, match="budget is used up"):
         counted(np.array([[2.0], [4.0], [0.0]]))
     assert counted.least.tolist() == [3, 3, 2, 2]
 

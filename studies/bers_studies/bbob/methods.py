@@ -50,7 +50,7 @@ class Counted:
         values = self.fun(x)
         self._seen.extend(values.tolist())
         if len(self._seen) >= self.budget:
-            raise Enough
+            raise Enough("the budget is used up")
         return values
 
     @property
