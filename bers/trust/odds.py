@@ -22,20 +22,16 @@ from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights,
 from bers.trust.rows import rows_of_several
 
 _SIZES = (0.0, 0.3, 3.0, 30.0, 300.0)  # variances of the misfit, in units of the noise
-_INDEPENDENT = 0.08  # of the evidence that rows would have if they were independent
-_AS_MANY = 300.0  # rows at most that this is of: more of them fill in what is smooth
+_INDEPENDENT = 0.04  # of the evidence that rows would have if they were independent
 _ALONG = 0.3  # variance that a function explains, over the rest, from which it surely goes along
-_STEEP = 1.5  # power of how far it falls short of that
 _ROW_COUNTS = 1 / 3  # rows count as a third where several sources share them
 _MIXTURE_PRICE = 0.08  # a mixture must leave at most e⁻⁰·⁰⁸ of the squared error of one source
-_NOBODY = 0.22  # chance, before any target data, that no source is like the target
+_NOBODY = 0.16  # chance, before any target data, that no source is like the target
 _STANDARD_ERRORS = 1.0  # that a source's covariance with the labels must exceed to count
 _CAPACITY = 500.0  # numbers that training fits to random labels; measured: up to 330
 _SKILLED = 0.5  # of its own held-out labels that a head explains: from there it is fully heard
 _UNHEARD = -3.3  # logarithm of the Bayes factor of a source whose head says nothing, at least
-_SAYS_LITTLE = (
-    0.1  # of its own held-out labels that a head explains: below, it goes along by chance
-)
+_SAYS = 0.1  # of its own held-out labels that a head explains: below, it goes along by chance
 _LEAST = 0.1  # of its chance that is left, before any target data, to a source that says nothing
 _MANY, _NOTHING = 1000, 0.05  # rows of a source, and a skill, by which its labels are noise
 _ENOUGH_ROWS = 10  # of the target, before rows are shared out among sources
@@ -155,8 +151,6 @@ class Misfit:
     """The labels in the basis."""
     rest: float
     """Mean square of the labels that no feature explains."""
-    independent: float
-    """Share of the evidence of independent rows that counts."""
 
     @classmethod
     def of(cls, known: Beliefs) -> "Misfit":
@@ -172,8 +166,7 @@ class Misfit:
         rest = max(known.label_variance - float(label @ label), 0.0)
         yy = np.maximum(np.sum(label**2 / inflated, -1) + rest, 1e-300)
         fit = -0.5 * np.sum(np.log(inflated), -1) - 0.5 * max(known.n - 1, 0) * np.log(yy)
-        share = _INDEPENDENT * min(1.0, _AS_MANY / max(known.n, 1))
-        return cls(basis, inflated, fit - np.log(len(_SIZES)), label, rest, share)
+        return cls(basis, inflated, fit - np.log(len(_SIZES)), label, rest)
 
     def functions(self, known: Beliefs, w: Float64[np.ndarray, "*batch N d"]) -> Functions:
         """φᵀw of every source."""
@@ -214,7 +207,7 @@ class Misfit:
         first = log_bayes[0]
         weighed = log_bayes + self.log_evidence.reshape(-1, *[1] * first.ndim)
         total = np.logaddexp.reduce(weighed, axis=0) - np.logaddexp.reduce(self.log_evidence)
-        return total + self.independent * first
+        return total + _INDEPENDENT * first
 
 
 def _heard(known: Beliefs) -> Float64[np.ndarray, " N"]:
@@ -234,7 +227,7 @@ def _speaks(known: Beliefs) -> Float64[np.ndarray, " N"]:
     A head that explains nothing of held-out rows of its own source, or less than their mean does,
     is a draw of noise. Where it goes along with the target, that is chance.
     """
-    says = np.clip(known.skill / _SAYS_LITTLE, _LEAST, 1.0)
+    says = np.clip(known.skill / _SAYS, _LEAST, 1.0)
     return np.where(np.isnan(known.skill), 1.0, says)
 
 
@@ -286,9 +279,9 @@ def _log_bayes(
 def _alike(R2: Numbers, n: int) -> Numbers:
     """To be like a source is to go with it: functions that do not are no explanation. [Eq. odds]
 
-    The slope's prior times a power of its size (a moment prior): what is near 0 loses a power of n.
+    The slope's prior times its square (a moment prior): what is near 0 loses a factor of n.
     """
-    return _STEEP * np.minimum(np.log1p(n * R2 / (1 - R2)) - np.log1p(_ALONG * n), 0.0)
+    return np.minimum(np.log1p(n * R2 / (1 - R2)) - np.log1p(_ALONG * n), 0.0)
 
 
 def _sum_of_squares(a: np.ndarray, error: Float64[np.ndarray, " N"]) -> Numbers:
