@@ -159,14 +159,14 @@ def flipped(goals):
 @pytest.mark.parametrize("skill", [0.0, -3.0])
 def test_a_head_without_skill_says_nothing_against_and_hardly_for(flipped, skill):
     found = odds(replace(flipped, skill=np.array([skill]))).a[0]
-    chance = 0.1 * 0.84 / 0.16 * np.exp(-3.3)  # a tenth of its own, less what is known of the deaf
+    chance = 0.1 * 0.86 / 0.14 * np.exp(-3.3)  # a tenth of its own, less what is known of the deaf
     assert found == pytest.approx(chance / (1 + chance), abs=1e-4)
 
 
 def test_a_source_of_noise_has_a_tenth_of_the_chance_to_go_along(goals):
     w = np.random.default_rng(0).standard_normal((2, 6))
     weak = goals(w[0] + 1.5 * w[1], w[:1], n=20, noise=1.0).known
-    a = [odds(replace(weak, skill=np.array([skill]))).a[0] for skill in (0.1, 0.05, 0.0, -1.0)]
+    a = [odds(replace(weak, skill=np.array([skill]))).a[0] for skill in (0.03, 0.015, 0.0, -1.0)]
     assert a[0] > a[1] > a[2] == pytest.approx(a[3], rel=1e-6)
     assert a[2] / (1 - a[2]) < 0.2 * a[0] / (1 - a[0])
 
