@@ -143,8 +143,10 @@ def worth_of(
     if not rows:
         raise DataError("no source has any rows, so none has a worth. Give sources with rows.")
     psi = np.stack([each.psi for each in rows])
-    w, _ = nig.draw(rng, head, _DRAWS)
+    w, noise = nig.draw(rng, head, _DRAWS)
     drawn = psi @ (head.mu + _WIDER * (w - head.mu)).T
+    if best is not None:  # one row: what the features do not see there is not averaged away
+        drawn = drawn + np.sqrt(noise) * rng.standard_normal(drawn.shape)
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1)
     mean, low, high, drawn = (undo(undone, part) for part in (psi @ head.mu, low, high, drawn))
     top = drawn >= drawn.max(axis=0) - 1e-12 * np.abs(drawn).max()

@@ -180,3 +180,13 @@ def test_what_is_foreseen_falls_with_the_distance_from_the_targets_rows():
     assert trust.foreseen[0] > trust.foreseen[1]
     worth = trust.worth()
     assert trust.foreseen == pytest.approx([one.foreseen for one in worth.sources])
+
+
+def test_the_best_row_has_what_no_feature_sees_in_its_interval():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((300, 2))
+    waves = x[:, 0] + 2 * np.sin(9 * x[:, 1])  # no line foretells them
+    trust = Trust([Demonstrations(x, waves, "run")], model=LINES).observe(x[:200], waves[:200])
+    found = trust.worth(best="lowest").sources[0]
+    assert found.low < waves.min() < found.high
+    assert found.high - found.low == pytest.approx(2 * 1.645 * np.sqrt(2), rel=0.15)
