@@ -23,6 +23,7 @@ from bers.parallel import Map, in_threads
 from bers.progress import progress_bar
 
 _BLOCK_ROWS = 4096  # go through the encoder at once
+_FEW_ROWS, _ROWS = 64, 512  # or so many: three programs for data of all sizes
 _RAW_ROWS = 65536  # are read at once where there is no encoder
 _run = jax.jit(lambda encoder, x: encoder(x))
 
@@ -38,8 +39,9 @@ class Posteriors:
 
 def features(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float64[np.ndarray, "n D"]:
     """φ of standardised rows, for the heads' float64 algebra."""
-    starts = range(0, len(x), _BLOCK_ROWS)
-    blocks = [_encode(encoder, x[start : start + _BLOCK_ROWS]) for start in starts]
+    whole = len(x) - len(x) % _BLOCK_ROWS
+    ends = [*range(_BLOCK_ROWS, whole + 1, _BLOCK_ROWS), *range(whole + _ROWS, len(x), _ROWS)]
+    blocks = [_encode(encoder, rows) for rows in np.split(x, ends) if len(rows)]
     return np.concatenate([np.zeros((0, encoder.features)), *blocks])
 
 
@@ -204,9 +206,9 @@ def _chosen(source: Source, subset: int, memory: Memory) -> tuple[np.ndarray, np
 
 
 def _encode(encoder: Encoder, x: Float32[np.ndarray, "n k"]) -> Float[np.ndarray, "n D"]:
-    """φ of one block, padded so that growing data compile a few times only."""
+    """φ of one block, padded so that growing data compile three times at most."""
     n = len(x)
-    size = max(64, 1 << (n - 1).bit_length()) if n <= 512 else -(-n // 512) * 512
+    size = _FEW_ROWS if n <= _FEW_ROWS else _ROWS if n <= _ROWS else _BLOCK_ROWS
     rows = x if size == n else np.pad(x, ((0, size - n), (0, 0)))
     return np.asarray(_run(encoder, rows))[:n]
 

@@ -21,6 +21,7 @@ _DEPTH, _BINS = 5, 64
 _SCOUT_DEPTH, _SCOUT_BINS = 3, 32  # enough to see which columns matter
 _RATE = 0.1  # share of what a leaf found that is added
 _RIDGE = 1.0  # rows without anything to say that every leaf has
+_TREES_COMPILED = 50  # empty ones fill up to a multiple of these: one program for many forests
 _LEAST = 10  # rows of all sources on each side of a split
 _SOURCES, _COLUMNS = 12, 256  # that one tree looks at, chosen at random if there are more
 _HEARD, _SPREAD_ROWS = 64, 4_000  # sources and rows that features are put together from
@@ -159,19 +160,23 @@ def grow(
     if not directions.shape[1]:
         return None
     limits = [np.append(e, np.inf) for e in edges]
+    threshold = [
+        [limits[c][min(b, len(limits[c]) - 1)] for c, b in zip(t.column, t.bin, strict=True)]
+        for t in found
+    ]
+    empty = -len(found) % _TREES_COMPILED
+    column, threshold, value = (
+        np.concatenate([part, np.zeros((empty, *part.shape[1:]))])
+        for part in (
+            np.stack([columns[t.column] for t in found]),
+            np.array(threshold),
+            np.einsum("tnl,nr->tlr", leaves, directions),
+        )
+    )
     return Trees(
-        column=jnp.asarray(np.stack([columns[t.column] for t in found]), jnp.int32),
-        threshold=jnp.asarray(
-            [
-                [
-                    limits[c][min(b, len(limits[c]) - 1)]
-                    for c, b in zip(t.column, t.bin, strict=True)
-                ]
-                for t in found
-            ],
-            jnp.float32,
-        ),
-        value=jnp.asarray(np.einsum("tnl,nr->tlr", leaves, directions), jnp.float32),
+        column=jnp.asarray(column.astype(np.int32)),
+        threshold=jnp.asarray(threshold.astype(np.float32)),
+        value=jnp.asarray(value.astype(np.float32)),
         inputs=table.x.shape[1],
     )
 

@@ -40,6 +40,7 @@ from bers.trust.trust import Trust
 
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
 _PATIENCE = 1.0  # growth of the rows after which past runs are weighed anew by CMA-ES
+_DRAWS = 100  # for the intervals of the ranking that a result shows
 _FORMAT = "bers-run-2"
 _SAVED = {"DE": DE, "CMAES": CMAES}
 
@@ -347,7 +348,7 @@ class Optimizer:
             self.reuse = up_to_date(self.reuse)
         if self.trust is None or not self.trust.has_target:
             return None
-        return self.trust.ranking()
+        return self.trust.ranking(draws=_DRAWS)
 
     def result(self, **more: Any) -> OptimizeResult:
         """What was found so far, in scipy's form.
