@@ -280,12 +280,35 @@ class Pool:
         Averaged
             Without rows, what the population says alone.
         """
+        priors, log_odds, cost = self.priors(rows, without, like)
+        if rows is None:
+            return _weighed(priors, np.where(self.informed, 0.0, -np.inf), log_odds)
+        return average(priors, rows, log_odds, cost)
+
+    def priors(
+        self,
+        rows: nig.Summary | None = None,
+        without: int | None = None,
+        like: Float64[np.ndarray, " N"] | None = None,
+    ) -> tuple[nig.NIG, Float64[np.ndarray, " K"], Float64[np.ndarray, " K"]]:
+        """What `new` averages over: priors, the logarithms of their odds, and what each costs.
+
+        Parameters
+        ----------
+        rows, without, like
+            As in `new`.
+
+        Returns
+        -------
+        tuple
+            Priors, stacked; log odds; what to take off the log evidence of each.
+        """
         shares = _shares(self.heads, len(self.informed))
         log_odds = np.log1p(np.delete(shares, [] if without is None else without, 0).sum(axis=0))
         scale = self.usual if rows is None else self.label_scale(rows)
         priors = list(_priors(self, scale, without))
         if rows is None:
-            return _weighed(nig.stack(priors), np.where(self.informed, 0.0, -np.inf), log_odds)
+            return nig.stack(priors), log_odds, np.zeros(len(priors))
         if len(self.heads) == 1 and without == 0:
             log_odds = np.where(self.informed, -np.inf, log_odds)
         cost = _cost_of_scales(rows)
@@ -303,7 +326,7 @@ class Pool:
             own = cost[len(_TAUS)]
             costs = np.repeat([0.0, own, cost[-1], own], [2, 2, len(_QUIET), len(near)])
             cost = np.append(cost, costs)
-        return average(nig.stack(priors), rows, log_odds, cost)
+        return nig.stack(priors), log_odds, cost
 
 
 def pool(rows: Sequence[nig.Summary], *, config: ModelConfig) -> Pool:

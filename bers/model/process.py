@@ -466,7 +466,7 @@ def _shared_lengths(
 ) -> tuple[np.ndarray, float, float]:
     """Lengths, signal and noise that make the rows of some tasks most likely, with a prior."""
     D = rows[0][0].shape[1]
-    first = _FirstGuess.of(D)
+    first = FirstGuess.of(D)
     sizes = sorted((len(y) for _, y in rows), reverse=True)
     n = min(50, sizes[len(sizes) // 2])
     chosen = [one for one in rows if len(one[1]) >= n and np.ptp(one[1]) > 0]
@@ -476,19 +476,20 @@ def _shared_lengths(
     kept = [np.sort(draw.permutation(len(y))[:n]) for _, y in chosen]
     X = np.stack([x[k] for (x, _), k in zip(chosen, kept, strict=True)])
     Y = np.stack([y[k] for (_, y), k in zip(chosen, kept, strict=True)])
-    t = _most_likely(X, Y, first, profile=False)
+    t = most_likely(X, Y, first, profile=False)
     return np.exp(t[:D]), float(np.exp(t[D])), float(np.exp(t[D + 1]))
 
 
 @dataclass(frozen=True)
-class _FirstGuess:
+class FirstGuess:
     """A prior of the logarithms of lengths, signal and noise."""
 
     middle: np.ndarray
     width: np.ndarray
 
     @classmethod
-    def of(cls, D: int, lengths: np.ndarray | None = None) -> "_FirstGuess":
+    def of(cls, D: int, lengths: np.ndarray | None = None) -> "FirstGuess":
+        """Around these lengths, or around those that are usual in the unit cube."""
         usual = np.full(D, np.log(0.8)) if lengths is None else np.log(lengths)
         return cls(
             np.concatenate([usual, [0.0, np.log(0.02)]]),
@@ -496,10 +497,15 @@ class _FirstGuess:
         )
 
 
-def _most_likely(X: np.ndarray, Y: np.ndarray, first: _FirstGuess, *, profile: bool) -> np.ndarray:
+def most_likely(X: np.ndarray, Y: np.ndarray, first: FirstGuess, *, profile: bool) -> np.ndarray:
     """Logarithms of lengths, signal and noise, by the evidence of (tasks, n) rows.
 
     With `profile`, the scale of the values is what fits best, and the signal stays 1.
+
+    >>> x = np.linspace(-1, 1, 20)[None, :, None]
+    >>> found = most_likely(x, np.sin(3 * x[..., 0]), FirstGuess.of(1), profile=True)
+    >>> bool(0.3 < np.exp(found[0]) < 3), bool(np.exp(found[2]) < 0.01)
+    (True, True)
     """
     D, n = X.shape[-1], Y.shape[1]
     apart, eye = ((X[:, :, None] - X[:, None]) ** 2).reshape(-1, D), np.eye(n)
@@ -649,8 +655,8 @@ def _processes(family: Family, at: Places, z: np.ndarray, odds: float) -> Iterat
 def _own(family: Family, x: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, float, float]:
     """Lengths and noise by the new rows alone, around the family's, and what the choice costs."""
     D = x.shape[1]
-    first = _FirstGuess.of(D, family.lengths)
-    t = _most_likely(x[None], z[None], first, profile=True)
+    first = FirstGuess.of(D, family.lengths)
+    t = most_likely(x[None], z[None], first, profile=True)
     off = (t - first.middle)[:D] / first.width[:D]
     return np.exp(t[:D]), float(np.exp(t[D + 1])), 0.5 * float(off @ off) + np.log(2.0)
 

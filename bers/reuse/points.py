@@ -140,7 +140,7 @@ class Expects(Protocol):
         """Whether there is anything to ask yet."""
         ...
 
-    def predict(self, x: Any) -> Any:
+    def relabel(self, x: Any) -> Any:
         """What is expected at some points."""
         ...
 
@@ -204,7 +204,7 @@ class PointReuse:
         """The points that may be drawn: those that the target's head expects to be best."""
         if self.pick == "best" or not trust.has_target:
             return None
-        expected = [trust.predict(own).mean for own in self.points]
+        expected = [trust.relabel(own) for own in self.points]
         return [np.argsort(e, kind="stable")[: self.elites] for e in expected]
 
     def after(self, seen: Any) -> "PointReuse":

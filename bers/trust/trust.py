@@ -43,7 +43,7 @@ from bers.trust.beliefs import Beliefs, Counts, beliefs
 from bers.trust.ranking import Ranking, ranking_of, undetermined
 from bers.trust.robust import far_off, with_explained, without_far_labels, without_rows
 from bers.trust.rules import Past, Rule, rule_named, weigh, without_gains
-from bers.trust.target import Common, informed_head, unseen_share
+from bers.trust.target import Beside, Common, beside, informed_head, unseen_share
 from bers.trust.worth import Worth, comparable, foreseen_of, worth_of
 
 Rng = int | np.integer | np.random.Generator
@@ -171,8 +171,8 @@ class Trust:
     >>> before.weights.tolist()
     [0.5, 0.5]
     >>> after = before.observe(x[:60], 3 * x[:60, 1] + 5)
-    >>> bool(after.weights[1] > 0.9), after.predict([[0.0, 0.5]]).mean.round(1).tolist()
-    (True, [6.5])
+    >>> bool(after.weights[1] > 0.9), after.predict([[0.0, 0.4]]).mean.round(1).tolist()
+    (True, [6.2])
     >>> after.ranking().best, before.weights.tolist()
     ('bob', [0.5, 0.5])
     """
@@ -293,7 +293,9 @@ class Trust:
     def _next(self, **changes: Any) -> "Trust":
         other = object.__new__(Trust)
         # what was seen is put together again when asked for
-        lost = {"head"} | ({"target"} if changes.keys() & {"x", "y", "_whole_target"} else set())
+        lost = {"head", "_beside"} | (
+            {"target"} if changes.keys() & {"x", "y", "_whole_target"} else set()
+        )
         kept = {name: value for name, value in self.__dict__.items() if name not in lost}
         other._fill(**kept | changes)
         return other
@@ -494,6 +496,10 @@ class Trust:
     def predict(self, x: ArrayLike) -> StudentT:
         """What the target is expected to pay at rows of inputs.
 
+        By its head, and by a smooth function beside it for what no source knows, as far as its
+        rows bear that out. [Eq. residual] Where nobody has half of the weight, a model of the
+        target's rows alone has a say, too. [Eq. own]
+
         Parameters
         ----------
         x
@@ -515,7 +521,17 @@ class Trust:
         """
         head, model = self.head, self.model
         assert model is not None
-        return nig.predict(head, model.features(x))
+        return self._beside.predict(head, model, np.asarray(x, np.float64))
+
+    @cached_property
+    def _beside(self) -> Beside:
+        """What no source knows of the target, where its head leans on the sources'."""
+        settings, known, model = self._settings, self._known, self.model
+        if not settings.informed or not isinstance(known, Beliefs) or model is None:
+            return Beside(None, None)
+        common = settings.common.of(model, self._heard, settings)
+        seen = {"model": model, "target": self.target, "head": self.head}
+        return beside(common, known, self.weights, **seen)
 
     @cached_property
     def head(self) -> NIG:
@@ -576,7 +592,7 @@ class Trust:
         if (rewards is None) != (source is None):
             raise ConfigError("relabel(rewards=..., source=...) go together: give both or neither.")
         if pessimism:
-            expected = self.predict(x)
+            expected = nig.predict(head, model.features(x))
             labels = expected.mean - pessimism * expected.scale
         else:  # spreads cost more than all the rest
             labels = model.features(x) @ head.mu

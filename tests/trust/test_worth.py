@@ -72,7 +72,7 @@ def test_past_runs_are_worth_their_best_rows():
     )
     found = logged.observe(x[:50], np.exp(y[:50])).worth(best="lowest")
     assert found.mean == pytest.approx(
-        [np.expm1(logged.observe(x[:50], np.exp(y[:50])).predict(x[[y.argmin()]]).mean[0])]
+        logged.observe(x[:50], np.exp(y[:50])).relabel(x[[y.argmin()]])
     )
     with pytest.raises(ConfigError, match="sums of transformed labels.*no transform"):
         logged.observe(x[:50], np.exp(y[:50])).worth()

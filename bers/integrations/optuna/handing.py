@@ -67,7 +67,7 @@ class _Believed:
 
     def expected(self, x: Float64[np.ndarray, "n D"]) -> Float64[np.ndarray, " n"] | None:
         """What the new study's head expects of points; None before it has one."""
-        return self.now.predict(x).mean if self.now is not None and self.now.has_target else None
+        return self.now.relabel(x) if self.now is not None and self.now.has_target else None
 
 
 def believed(a: Float64[np.ndarray, " N"]) -> Float64[np.ndarray, " N"]:

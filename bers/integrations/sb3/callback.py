@@ -500,7 +500,7 @@ class BersCallback(BaseCallback):
         trust, spread = self.reuse.trust, reward.var()
         if not trust.has_target or spread <= 0:
             return np.nan
-        found = 1 - float(np.mean((reward - trust.predict(x).mean) ** 2) / spread)
+        found = 1 - float(np.mean((reward - trust.relabel(x)) ** 2) / spread)
         if self.reuse.m == 5 and found < _POOR:
             warnings.warn(
                 f"the model foresees only {max(found, 0):.0%} of the variance of the rewards, so "

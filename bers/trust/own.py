@@ -1,0 +1,109 @@
+"""A model of the target's rows alone, where no source deserves a say.
+
+Enters: rows of the target, and what head and residual foretell of some that they have not seen.
+Leaves: what all of them foretell together. [Eq. own]
+
+The sources' encoder has features for what sources want. Where nobody is like the target, an encoder
+of the target's own may have better ones, and nobody who mislead should cost more than that.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float64
+
+from bers.data.demonstrations import Demonstrations
+from bers.errors import PrecisionWarning
+from bers.model.config import ModelConfig
+from bers.model.neural_linear import Model, fit
+from bers.model.nig import StudentT
+
+_FEWEST = 16  # rows of the target: fewer train nothing
+_HELD = 4  # one row in so many is held out, to say who foretells better
+_DOUBT = 2.0  # rows that would say: half and half
+
+
+@dataclass(frozen=True)
+class Own:
+    """A model of the target alone, and its share. Made by `own`."""
+
+    model: Model
+    share: float
+
+    def beside(self, other: StudentT, x: Float64[np.ndarray, "m D"]) -> StudentT:
+        """Mean and variance of both together.
+
+        Parameters
+        ----------
+        other
+            What is foretold with the help of the sources.
+        x
+            The inputs.
+
+        Returns
+        -------
+        StudentT
+            By shares.
+        """
+        mine = self.model.predict(0, x)
+        a, b = 1 - self.share, self.share
+        mean = a * other.mean + b * mine.mean
+        square = a * (other.std**2 + other.mean**2) + b * (mine.std**2 + mine.mean**2)
+        dof = float(a * np.mean(other.dof) + b * np.mean(mine.dof))
+        variance = np.maximum(square - mean**2, 0.0)
+        return StudentT(mean, np.sqrt(variance * (dof - 2) / dof), np.array(dof))
+
+
+def own(
+    target: Demonstrations,
+    others: Callable[[Demonstrations, Float64[np.ndarray, "m D"]], Float64[np.ndarray, " m"]],
+    config: ModelConfig | None,
+) -> Own | None:
+    """The target's own model, and how much of it to take, by rows that are held out.
+
+    Parameters
+    ----------
+    target
+        Its rows.
+    others
+        What is expected with the help of the sources: of some rows, given others.
+    config
+        Of the model.
+
+    Returns
+    -------
+    Own or None
+        None where the rows are few, or where it is of no use.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(-1, 1, (40, 1))
+    >>> rows = Demonstrations(x, 3 * x[:, 0], "new")
+    >>> config = ModelConfig(hidden=(8,), latent_dim=4, batches=100, skip=True)
+    >>> found = own(rows, lambda known, asked: np.zeros(len(asked)), config)
+    >>> bool(found.share > 0.9)
+    True
+    """
+    if target.n < _FEWEST or not np.ptp(target.y) > 0:
+        return None
+    order = np.random.default_rng(target.n).permutation(target.n)
+    held, kept = np.sort(order[::_HELD]), np.sort(np.delete(order, np.s_[::_HELD]))
+    known = Demonstrations(target.x[kept], target.y[kept], target.name)
+    asked, y = target.x[held], target.y[held]
+    theirs = others(known, asked)
+    mine = _fitted(known, config).predict(0, asked).mean
+    apart, left = mine - theirs, y - theirs
+    scale = float(np.mean(apart**2))
+    if not scale > 0:
+        return None
+    share = float(apart @ left) + 0.5 * _DOUBT * scale
+    share = min(max(share / (float(apart @ apart) + _DOUBT * scale), 0.0), 1.0)
+    return Own(_fitted(target, config), share) if share > 0 else None
+
+
+def _fitted(rows: Demonstrations, config: ModelConfig | None) -> Model:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PrecisionWarning)  # the target's head has said so
+        return fit([rows], config=config, rng=rows.n, progress=False)
