@@ -5,15 +5,7 @@ Enters: the records of the study. Leaves: claims, about problems that nothing wa
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from bers_studies.reliability.tables import (
-    ORDERS,
-    calibration_error,
-    correlations,
-    right_between,
-    seen,
-)
+from bers_studies.reliability.tables import calibration_error, right_between, seen
 from bers_studies.report.claim import Claim, claim_of
 from bers_studies.report.curves import Runs
 
@@ -21,9 +13,8 @@ _ERROR, _SURE, _NEARLY, _ON_TOP = 0.05, 0.98, 0.90, 0.93
 
 
 def claims(runs: Runs) -> Iterator[Claim]:
-    """Calibration, what is said to be nearly sure, the right source on top, orders of settings."""
-    records = list(runs.records)
-    targets = [r for r in records if r["kind"] != ORDERS]
+    """Calibration, what is said to be nearly sure, the right source on top."""
+    targets = [r for r in runs.records if "right" in r]
     if targets:
         every = seen(targets)
         error = calibration_error(every)
@@ -62,20 +53,3 @@ def claims(runs: Runs) -> Iterator[Claim]:
                 f"{five.right.mean():.1%} of {len(five.right)}",
                 five.right.mean() >= _ON_TOP,
             )
-    orders = [r for r in records if r["kind"] == ORDERS]
-    for rival in dict.fromkeys(r["rule"] for r in orders if r["rule"] != "odds"):
-        rows = sorted({r["rows"] for r in orders})
-        ours, theirs = (
-            [float(np.mean(correlations(orders, rule, n))) for n in rows]
-            for rule in ("odds", rival)
-        )
-        yield claim_of(
-            runs,
-            f"reliability-order-{rival.lower().replace(' ', '-')}",
-            "the order of settings on a new data set is foretold better by 33 others with weights "
-            f"by odds than by {rival}, after {', '.join(map(str, rows))} rows",
-            "BERS",
-            f"{', '.join(f'{v:.2f}' for v in ours)} against "
-            f"{', '.join(f'{v:.2f}' for v in theirs)}",
-            all(a > b for a, b in zip(ours, theirs, strict=True)),
-        )

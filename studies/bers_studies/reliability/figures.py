@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bers_studies.reliability.tables import BINS, ORDERS, seen
+from bers_studies.reliability.tables import BINS, seen
 from bers_studies.report.curves import read_runs
 
 
@@ -16,7 +16,7 @@ def draw(folder: Path, path: Path) -> None:
     """Share that is right over the claimed weight, for all kinds and each."""
     from bers.trust.render import matplotlib_figure
 
-    every = seen([r for r in read_runs(folder).records if r["kind"] != ORDERS])
+    every = seen(read_runs(folder).records)
     figure = matplotlib_figure()(figsize=(5.5, 5), layout="constrained")
     ax = figure.subplots()
     ax.plot([0, 1], [0, 1], color="0.7", lw=1, zorder=1)

@@ -1,11 +1,10 @@
-"""How often is a source right that is said to be right with 99%? And whose order of settings holds?
+"""How often is a source right that is said to be right with 99%?
 
 Enters: settings and the number of a part. Leaves: one record for each target: for every number of
-rows the source on top, its weight, and the weight of nobody; or, for data sets of tuning, how well
-several ways to weigh 33 other data sets foretell the order of settings that were not tried.
+rows the source on top, its weight, and the weight of nobody.
 
 There are 15 sets of BBOB's functions, ten of tables and nine of each of the other kinds, with 24
-targets each, and 12 data sets of LCBench. A model is fitted to the sources once and serves all
+targets each. A model is fitted to the sources once and serves all
 targets of a set. Constants of the rule were chosen on the half that is not reported (problems.py).
 """
 
@@ -16,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import spearmanr
 
-from bers.data.demonstrations import Demonstrations
 from bers.errors import BersWarning
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import fit
 from bers.trust.trust import Trust
-from bers_studies.reliability.problems import accuracies, counts, set_of, tuning_tasks
-from bers_studies.reliability.rivals import WEIGHTS
+from bers_studies.reliability.problems import counts, set_of
 
 PARTS = 6
 """Of a trial, run one by one."""
@@ -44,9 +40,6 @@ class ReliabilityConfig:
     """Kinds, and how many sets of each."""
     rows: tuple[int, ...] = (5, 10, 20, 40, 100, 300)
     """Of a target, that are seen."""
-    orders: int = 12
-    """Data sets of tuning whose order is foretold."""
-    order_rows: tuple[int, ...] = (5, 10, 20, 40)
     data: str = "../shared/data"
     """Folder of the files; the environment variable BERS_DATA goes before."""
     model: ModelConfig | None = None
@@ -56,12 +49,11 @@ class ReliabilityConfig:
 def sets(config: ReliabilityConfig) -> list[tuple[str, int]]:
     """Kind and number of every set, the kinds in turn.
 
-    >>> sets(ReliabilityConfig(sets=(("bbob", 2), ("control", 1)), orders=1))
-    [('bbob', 0), ('control', 0), ('orders', 0), ('bbob', 1)]
+    >>> sets(ReliabilityConfig(sets=(("bbob", 2), ("control", 1))))
+    [('bbob', 0), ('control', 0), ('bbob', 1)]
     """
-    every = (*config.sets, ("orders", config.orders))
-    most = max(number for _, number in every)
-    return [(kind, k) for k in range(most) for kind, number in every if k < number]
+    most = max(number for _, number in config.sets)
+    return [(kind, k) for k in range(most) for kind, number in config.sets if k < number]
 
 
 def trial(config: ReliabilityConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -69,8 +61,7 @@ def trial(config: ReliabilityConfig, seed: int) -> Iterator[dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BersWarning)  # a target with few rows, a feature at rest
         for kind, number in sets(config)[seed % PARTS :: PARTS]:
-            found = _orders(config, number) if kind == "orders" else _set(config, kind, number)
-            for record in found:
+            for record in _set(config, kind, number):
                 yield {"kind": kind, "set": number, **record}
 
 
@@ -90,42 +81,9 @@ def _set(config: ReliabilityConfig, kind: str, number: int) -> Iterator[dict[str
         yield {**about, "rows": seen, "top": top, "claimed": claimed, "nobody": nobody}
 
 
-def _orders(config: ReliabilityConfig, number: int) -> Iterator[dict[str, Any]]:
-    """One data set of tuning: the last ones are reported, the first ones are there to choose."""
-    folder = Path(config.data)
-    tasks = len(tuning_tasks(folder))
-    own = tasks - 1 - number if config.half == "report" else number
-    rng = np.random.default_rng([7, own])
-    sources = []
-    for task in range(tasks):
-        x = rng.random((40, 7))
-        if task != own:
-            sources.append(Demonstrations(x, accuracies(folder, task, x), f"data set {task}"))
-    model = fit(sources, config=config.model, rng=number, progress=False)
-    start = Trust(sources, model=model, robust=False, rng=number, progress=False)
-    asked = rng.random((500, 7))
-    truth = accuracies(folder, own, asked)
-    x = rng.random((max(config.order_rows), 7))
-    y = accuracies(folder, own, x)
-
-    def said(where: np.ndarray) -> np.ndarray:
-        return np.stack([model.predict(i, where).mean for i in range(len(sources))], axis=1)
-
-    everywhere = said(rng.random((500, 7)))
-    middle, spread = everywhere.mean(0), np.maximum(everywhere.std(0), 1e-9)
-    there, here = (said(asked) - middle) / spread, (said(x) - middle) / spread
-    for n in config.order_rows:
-        trust = start.observe(x[:n], y[:n])
-        for name, weigh in WEIGHTS.items():
-            a = weigh(trust, here[:n], y[:n])
-            found = spearmanr(there @ a, truth).statistic if np.any(a) else 0.0
-            yield {"task": own, "rows": n, "rule": name, "spearman": round(float(found), 4)}
-
-
 CONFIG = ReliabilityConfig()
 QUICK = ReliabilityConfig(
     sets=(("bbob", 1), ("functions", 1), ("control", 1)),
     rows=(10, 100),
-    orders=0,
     model=ModelConfig(hidden=(16,), latent_dim=4, batches=100, learning_rate=1e-2),
 )

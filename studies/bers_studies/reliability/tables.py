@@ -13,7 +13,6 @@ import numpy as np
 from bers_studies.report.curves import read_runs
 
 BINS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
-ORDERS = "orders"
 
 
 class Seen(NamedTuple):
@@ -39,23 +38,19 @@ def tables(folder: Path) -> str:
 
 
 def reliability_tables(records: Sequence[dict[str, Any]]) -> str:
-    """Claimed against right, in bins, by kind and by rows; and the order of settings.
+    """Claimed against right, in bins, by kind and by rows.
 
     >>> r = {"kind": "bbob", "right": 0, "rows": ["5"], "top": [0], "claimed": [0.95]}
     >>> text = reliability_tables([{**r, "nobody": [0.05]}])
     >>> print(text.splitlines()[2])
     | 0.9 to 0.99 | 1 | 0.95 | 1.00 |
     """
-    lines: list[str] = []
-    if any(r["kind"] != ORDERS for r in records):
-        lines += [*_bins(seen(records)), "", *_by(seen(records))]
-    if any(r["kind"] == ORDERS for r in records):
-        lines += ["", *_orders(records)]
-    return "\n".join([*lines, ""])
+    every = seen(records)
+    return "\n".join([*_bins(every), "", *_by(every), ""])
 
 
 def seen(records: Sequence[dict[str, Any]]) -> Seen:
-    """Of all records of targets."""
+    """Of all records of targets; older journals hold others, too."""
     rows = [
         (
             claimed,
@@ -66,7 +61,7 @@ def seen(records: Sequence[dict[str, Any]]) -> Seen:
             n,
         )
         for r in records
-        if r["kind"] != ORDERS
+        if "right" in r
         for n, top, claimed, nobody in zip(
             r["rows"], r["top"], r["claimed"], r["nobody"], strict=True
         )
@@ -93,17 +88,6 @@ def right_between(some: Seen, low: float, high: float) -> tuple[float, int]:
     """How often a weight above `low`, up to `high`, is on the right source; and how many."""
     chosen = (some.claimed > low) & (some.claimed <= high)
     return (float(np.mean(some.right[chosen])) if chosen.any() else np.nan), int(chosen.sum())
-
-
-def correlations(records: Sequence[dict[str, Any]], rule: str, rows: int) -> np.ndarray:
-    """Of the order that a rule foretells with the true one, for every data set."""
-    return np.array(
-        [
-            r["spearman"]
-            for r in records
-            if r["kind"] == ORDERS and (r["rule"], r["rows"]) == (rule, rows)
-        ]
-    )
 
 
 def _bins(every: Seen) -> Iterator[str]:
@@ -148,13 +132,3 @@ def _line(name: str, some: Seen) -> str:
         f"{related.nobody.mean():.2f}",
     ]
     return f"| {' | '.join(cells)} |"
-
-
-def _orders(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    chosen = [r for r in records if r["kind"] == ORDERS]
-    rows = list(dict.fromkeys(r["rows"] for r in chosen))
-    yield f"| weights of 33 data sets | {' | '.join(f'{n} rows' for n in rows)} |"
-    yield "|---" * (len(rows) + 1) + "|"
-    for rule in dict.fromkeys(r["rule"] for r in chosen):
-        means = [f"{correlations(chosen, rule, n).mean():.3f}" for n in rows]
-        yield f"| {rule} | {' | '.join(means)} |"
