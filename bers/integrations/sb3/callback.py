@@ -469,6 +469,7 @@ class BersCallback(BaseCallback):
             able = np.array([one.foreseen > 0 for one in lines])
             following.spread = float(np.std(self.reuse.trust.y)) * following.steps
             following.consider(np.nan_to_num(self.worth.mean, nan=-np.inf), better, able)
+            following.alike = 1.0 if following.leader is None else float(a[following.leader])
 
     def _tell(self, buffer: BersReplayBuffer) -> None:
         """Hand the buffer its guide; before the target is known, and in the end, none."""

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Float64
 
 FIRST, FREE = 0.02, 1.0  # mean squared distance of actions in [-1, 1]: at first, and as good as any
 _GROWS, _GROWS_WELL, _SHRINKS = 1.4, 2.0, 0.4  # freedom, per episode of the learner's own
+_SOONER = 2.0  # that freedom grows so many times as fast beside a leader who wants nothing alike
 _CAREFUL = 0.5  # what a fall leaves of the speed with which freedom grows
 _SLACK = 0.1  # of what the leader is ahead of the start
 _FALL = 2.0  # margins, that one episode alone may be below the leader
@@ -45,6 +46,8 @@ class Following:
     trying: bool = False
     """Whether the leader still has to show what he earns here."""
     freedom: float = FIRST
+    alike: float = 1.0
+    """How far the leader wants what the learner wants: his weight."""
     earned: dict[int, list[float]] = field(default_factory=dict)
     """Returns of whole episodes that a source led."""
     own: deque[float] = field(default_factory=lambda: deque(maxlen=50))
@@ -178,11 +181,12 @@ class Following:
         level, margin = float(np.median(self.judged)), self._margin()
         if earned < self.reference - _FALL * margin:
             level = earned
+        sooner = 1 + _SOONER * (1 - self.alike)  # whoever wants something else is soon in the way
         if level >= self.reference + margin:
             self._speed = 1.0
-            self.freedom *= _GROWS_WELL
+            self.freedom *= _GROWS_WELL**sooner
         elif level >= self.reference - margin:
-            self.freedom *= _GROWS**self._speed
+            self.freedom *= _GROWS ** (self._speed * sooner)
         else:
             self._speed *= _CAREFUL
             again = _AGAIN if self.freedom >= FREE else _SHRINKS * self.freedom
