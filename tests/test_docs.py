@@ -221,6 +221,7 @@ def test_the_page_of_heads_shows_the_stored_results():
 def test_the_page_of_weights_shows_the_stored_results():
     from bers_studies.grunfeld.tables import grunfeld_tables
     from bers_studies.nobody.tables import nobody_table
+    from bers_studies.orders.tables import orders_table
     from bers_studies.reliability.tables import reliability_tables
     from bers_studies.report.curves import read_runs
     from bers_studies.trust.tables import mean_on_the_right, trust_tables
@@ -228,6 +229,7 @@ def test_the_page_of_weights_shows_the_stored_results():
     stored, page = ROOT / "reproductions", (ROOT / "docs" / "weights.md").read_text()
     tables = {
         "reliability": reliability_tables,
+        "orders": orders_table,
         "trust": trust_tables,
         "nobody": nobody_table,
         "grunfeld": grunfeld_tables,
@@ -258,6 +260,14 @@ def test_the_page_of_weights_shows_the_stored_results():
     for years in ("every other", "first ten"):
         chosen = [r for r in records["grunfeld"] if (r["years"], r["rule"]) == (years, "odds")]
         assert sum(r["error"] < r["equal"] for r in chosen) >= 8, years
+
+
+def test_the_page_of_robustness_shows_the_stored_results():
+    from bers_studies.misled.tables import tables
+
+    stored = ROOT / "reproductions" / "misled"
+    assert tables(stored) == (stored / "tables.md").read_text()
+    assert tables(stored).strip() in (ROOT / "docs" / "robustness.md").read_text()
 
 
 def test_the_page_of_past_runs_shows_the_stored_results(every_claim):

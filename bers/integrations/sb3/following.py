@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float64
 
 FIRST, FREE = 0.02, 1.0  # mean squared distance of actions in [-1, 1]: at first, and as good as any
 _GROWS, _GROWS_WELL, _SHRINKS = 1.4, 2.0, 0.4  # freedom, per episode of the learner's own
-_SOONER = 2.0  # that freedom grows so many times as fast beside a leader who wants nothing alike
+_SOONER = 2.0  # times more of speed and of slack beside a leader who wants nothing alike
 _CAREFUL = 0.5  # what a fall leaves of the speed with which freedom grows
 _SLACK = 0.1  # of what the leader is ahead of the start
 _FALL = 2.0  # margins, that one episode alone may be below the leader
@@ -179,13 +179,14 @@ class Following:
     def _judge(self, earned: float) -> None:
         self.judged.append(earned)
         level, margin = float(np.median(self.judged)), self._margin()
-        if earned < self.reference - _FALL * margin:
-            level = earned
         sooner = 1 + _SOONER * (1 - self.alike)  # whoever wants something else is soon in the way
+        least = self.reference - sooner * margin  # and to get past him may cost more for a while
+        if earned < self.reference - _FALL * sooner * margin:
+            level = earned
         if level >= self.reference + margin:
             self._speed = 1.0
             self.freedom *= _GROWS_WELL**sooner
-        elif level >= self.reference - margin:
+        elif level >= least:
             self.freedom *= _GROWS ** (self._speed * sooner)
         else:
             self._speed *= _CAREFUL
