@@ -95,6 +95,29 @@ class Model:
         Array
             One row of features for each.
         """
+        return features(self.state.encoder, self.inputs.standardise(self.rows_of(x)))
+
+    def rows_of(self, x: ArrayLike) -> Float64[np.ndarray, "n d"]:
+        """Rows of inputs as numbers, in the order of the model's columns; what is wrong is refused.
+
+        Parameters
+        ----------
+        x
+            Rows of inputs; columns of a frame are found by name.
+
+        Returns
+        -------
+        Array
+            Not standardised.
+
+        Examples
+        --------
+        >>> from bers import Demonstrations
+        >>> line = Demonstrations([0.0, 1.0, 2.0], [1.0, 3.0, 5.0], "line")
+        >>> model = fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1))
+        >>> model.rows_of([[1], [2]]).tolist()
+        [[1.0], [2.0]]
+        """
         x = numbers(as_inputs(x, self.x_names), "x")
         if x.ndim != 2 or x.shape[1] != self.state.encoder.inputs:
             raise DataError(
@@ -102,8 +125,9 @@ class Model:
                 f"got shape {x.shape}."
             )
         names = self.x_names or tuple(f"x{j}" for j in range(x.shape[1]))
-        refuse_bad(x.astype(np.float64), np.zeros(len(x)), names, "y")
-        return features(self.state.encoder, self.inputs.standardise(x))
+        rows = x.astype(np.float64)
+        refuse_bad(rows, np.zeros(len(rows)), names, "y")
+        return rows
 
     def index(self, which: str | int | np.integer) -> int:
         """The position of a head, by name or by position.

@@ -6,11 +6,13 @@ function, and what head and function foretell together.
 A head can only say what the sources' features can say. Where all sources mislead, or are noise,
 these are the wrong features, and no weights of them help. So beside "the head alone" stands "the
 head and a Matérn process on the inputs", in several lengths and sizes, and the evidence of the rows
-decides. [Eq. residual]
+decides. Functions that are smoother than that, or a line with a bend, have a kernel of their own.
+[Eq. residual]
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -33,6 +35,42 @@ _BLOCK = 4096  # rows that are asked about at once
 
 
 @dataclass(frozen=True)
+class Kernel:
+    """Of a process: Matérn or smoother, with or without a line in the inputs.
+
+    >>> x = np.array([[0.0], [2.0]])
+    >>> Kernel(line=True)(x, x, np.ones(1)).round(2).tolist()
+    [[1.0, 0.14], [0.14, 5.0]]
+    >>> Kernel(line=True).diagonal(x, np.ones(1)).tolist()
+    [1.0, 5.0]
+    """
+
+    smooth: bool = False
+    """Squared exponential, not Matérn."""
+    line: bool = False
+
+    def __call__(
+        self,
+        a: Float64[np.ndarray, "n D"],
+        b: Float64[np.ndarray, "m D"],
+        lengths: Float64[np.ndarray, " D"],
+    ) -> Float64[np.ndarray, "n m"]:
+        """Covariance of what it is at the rows a and b."""
+        found = _smooth(a, b, lengths) if self.smooth else correlation(a, b, lengths)
+        return found + (a / lengths) @ (b / lengths).T if self.line else found
+
+    def diagonal(
+        self, a: Float64[np.ndarray, "n D"], lengths: Float64[np.ndarray, " D"]
+    ) -> Float64[np.ndarray, " n"]:
+        """Variance at the rows."""
+        return np.ones(len(a)) + (np.sum((a / lengths) ** 2, axis=1) if self.line else 0.0)
+
+
+_MATERN = Kernel()
+_KERNELS = tuple(Kernel(smooth, line) for smooth in (False, True) for line in (False, True))
+
+
+@dataclass(frozen=True)
 class _Part:
     """One hypothesis: a prior of the head, and a process."""
 
@@ -40,6 +78,7 @@ class _Part:
     prior: NIG
     lengths: Float64[np.ndarray, " D"]
     size: float
+    kernel: Kernel
     L: Float64[np.ndarray, "n n"]
     """Factor of the rows' covariance, in units of the noise."""
     solved: Float64[np.ndarray, " n"]
@@ -106,10 +145,11 @@ class Residual:
         for start in range(0, len(x), _BLOCK):
             block = slice(start, start + _BLOCK)
             own = _root(part.prior, Phi[block])
-            cross = root @ own.T + part.size * correlation(self.x, x[block], part.lengths)
+            cross = root @ own.T + part.size * part.kernel(self.x, x[block], part.lengths)
             V = solve_triangular(part.L, cross, lower=True, check_finite=False)
             means.append(Phi[block] @ part.prior.mu + part.solved @ V)
-            spread = 1 + part.size + np.sum(own**2, axis=1) - np.sum(V**2, axis=0)
+            itself = part.size * part.kernel.diagonal(x[block], part.lengths)
+            spread = 1 + itself + np.sum(own**2, axis=1) - np.sum(V**2, axis=0)
             variances.append(part.noise * part.shape / (part.shape - 1) * np.maximum(spread, 1.0))
         return np.concatenate(means), np.concatenate(variances)
 
@@ -157,7 +197,7 @@ def residual(
     spread = float(np.std(y))
     if len(y) < _FEWEST or not spread > 1e-12 * max(1.0, float(np.abs(y).max())):
         return nothing
-    kernels = list(_kernels(x, (y - y.mean()) / spread))
+    processes = list(_processes(x, (y - y.mean()) / spread))
     found, without = [], [log_alone]
     for k, odds in enumerate(log_odds):
         prior = priors[k]
@@ -165,9 +205,9 @@ def residual(
         K = root @ root.T
         K[np.diag_indices(len(y))] += 1.0
         without.append(_log_evidence(_part(prior, K, left)) + odds)
-        for lengths, M, size, cost in kernels:
-            part = _part(prior, K + size * M, left, lengths, size)
-            found.append((_log_evidence(part) + odds - np.log(len(kernels)) - cost, part))
+        for lengths, kernel, M, size, cost in processes:
+            part = _part(prior, K + size * M, left, lengths, size, kernel)
+            found.append((_log_evidence(part) + odds - np.log(len(processes)) - cost, part))
     logs = np.array([log for log, _ in found])
     share = np.exp(logs - logsumexp([logsumexp(without) - np.log(2), *logs]))
     total = float(share.sum())
@@ -186,21 +226,33 @@ def _part(
     left: np.ndarray,
     lengths: np.ndarray | tuple[()] = (),
     size: float = 0.0,
+    kernel: Kernel = _MATERN,
 ) -> _Part:
     """Of rows with this covariance, in units of the noise; `left` are labels less their mean."""
     L = cholesky(K, lower=True, check_finite=False)
     solved = solve_triangular(L, left, lower=True, check_finite=False)
-    return _Part(0.0, prior, np.asarray(lengths, float), size, L, solved)
+    return _Part(0.0, prior, np.asarray(lengths, float), size, kernel, L, solved)
 
 
-def _kernels(x: np.ndarray, z: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, float, float]]:
-    """Lengths, correlations of the rows, a size, and what to take off the evidence."""
+class _Process(NamedTuple):
+    """One that may stand beside a head."""
+
+    lengths: np.ndarray
+    kernel: Kernel
+    covariance: np.ndarray
+    """Of the rows."""
+    size: float
+    cost: float
+    """What to take off the evidence."""
+
+
+def _processes(x: np.ndarray, z: np.ndarray) -> Iterator[_Process]:
     D = x.shape[1]
     for times in _LENGTHS:
         lengths = np.full(D, times * np.sqrt(D))
-        M = correlation(x, x, lengths)
+        M = _MATERN(x, x, lengths)
         for size in _SIZES:
-            yield lengths, M, size, 0.0
+            yield _Process(lengths, _MATERN, M, size, 0.0)
     if D > _OWN_LENGTHS_UP_TO:
         return
     first = FirstGuess.of(D, np.full(D, _LENGTHS[1] * np.sqrt(D)))
@@ -208,8 +260,16 @@ def _kernels(x: np.ndarray, z: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndar
     t = most_likely(x[some][None], z[some][None], first, profile=True)
     off = (t - first.middle)[:D] / first.width[:D]
     lengths, size = np.exp(t[:D]), float(np.exp(-t[D + 1]))
-    M = correlation(x, x, lengths)
-    yield lengths, M, size, 0.5 * float(off @ off)
+    for kernel in _KERNELS:
+        cost = 0.5 * float(off @ off)
+        yield _Process(lengths, kernel, kernel(x, x, lengths), size, cost)
+
+
+def _smooth(a: np.ndarray, b: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Squared-exponential correlations between rows."""
+    a, b = a / lengths, b / lengths
+    squares = np.sum(a * a, 1)[:, None] + np.sum(b * b, 1) - 2 * (a @ b.T)
+    return np.exp(-0.5 * np.maximum(squares, 0.0))
 
 
 def _root(prior: NIG, Phi: np.ndarray) -> Float64[np.ndarray, "n d"]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
+from numpy.typing import ArrayLike
 
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
@@ -72,7 +73,7 @@ class Beside:
     residual: Residual | None
     own: Own | None
 
-    def predict(self, head: NIG, model: Model, x: Float64[np.ndarray, "m D"]) -> StudentT:
+    def predict(self, head: NIG, model: Model, x: ArrayLike) -> StudentT:
         """What is foretold of labels.
 
         Parameters
@@ -89,10 +90,11 @@ class Beside:
         StudentT
             Of all of them together.
         """
+        x = model.rows_of(x)
         Phi = model.features(x)
         said = predict(head, Phi)
         if self.residual is not None:
-            inputs = model.inputs.standardise(np.asarray(x, np.float64))
+            inputs = model.inputs.standardise(x)
             said = self.residual.beside(said, Phi, inputs.astype(np.float64))
         return said if self.own is None else self.own.beside(said, x)
 

@@ -260,7 +260,9 @@ class Trust:
             near = [without_far_labels(s) for s in mapped] if robust and frozen else mapped
             if fitted is None:
                 fitted = settings.refined(None, near, rng, None)
-            elif any(a is not b for a, b in zip(near, mapped, strict=True)):
+            elif len(fitted.names) == len(mapped) and any(
+                a is not b for a, b in zip(near, mapped, strict=True)
+            ):
                 fitted = settings.judging(fitted, near, rng)  # heads that have not seen those
             pairs = enumerate(zip(mapped, near, strict=True))
             heard = tuple(with_explained(fitted, i, *pair) for i, pair in pairs)
@@ -521,7 +523,7 @@ class Trust:
         """
         head, model = self.head, self.model
         assert model is not None
-        return self._beside.predict(head, model, np.asarray(x, np.float64))
+        return self._beside.predict(head, model, x)
 
     @cached_property
     def _beside(self) -> Beside:

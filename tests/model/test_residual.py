@@ -6,10 +6,10 @@ from scipy import stats
 
 from bers import Demonstrations, ModelConfig
 from bers.model import nig
-from bers.model.process import correlation
-from bers.model.residual import Residual, _log_evidence, _Part, _root, residual
+from bers.model.residual import Kernel, Residual, _log_evidence, _Part, _root, residual
 from bers.trust.trust import Trust
 
+MATERN = Kernel()
 CONFIG = ModelConfig(hidden=(16,), latent_dim=4, batches=150, learning_rate=1e-2)
 
 
@@ -25,11 +25,11 @@ def _prior(d=3):
     return nig.NIG(np.arange(d) / d, U, np.array(2.5), np.array(1.7))
 
 
-def _part(prior, Phi, x, y, lengths, size):
+def _part(prior, Phi, x, y, lengths, size, kernel=MATERN):
     root = _root(prior, Phi)
-    K = np.eye(len(y)) + root @ root.T + size * correlation(x, x, lengths)
+    K = np.eye(len(y)) + root @ root.T + size * kernel(x, x, lengths)
     L = np.linalg.cholesky(K)
-    return _Part(1.0, prior, lengths, size, L, np.linalg.solve(L, y - Phi @ prior.mu)), K
+    return _Part(1.0, prior, lengths, size, kernel, L, np.linalg.solve(L, y - Phi @ prior.mu)), K
 
 
 def test_without_a_process_the_evidence_is_that_of_the_head():
@@ -44,16 +44,17 @@ def test_without_a_process_the_evidence_is_that_of_the_head():
     np.testing.assert_allclose(variance, nig.predict(head, new).std ** 2, rtol=1e-8)
 
 
-def test_evidence_and_prediction_are_those_of_a_multivariate_t():
+@pytest.mark.parametrize("kernel", [Kernel(), Kernel(smooth=True), Kernel(line=True)])
+def test_evidence_and_prediction_are_those_of_a_multivariate_t(kernel):
     Phi, x, y = _rows()
     new, at, _ = _rows(n=4, seed=1)
     prior, lengths, size = _prior(), np.array([0.7, 1.9]), 5.0
-    part, K = _part(prior, Phi, x, y, lengths, size)
+    part, K = _part(prior, Phi, x, y, lengths, size, kernel)
     alpha, beta = float(prior.alpha), float(prior.beta)
     dense = stats.multivariate_t(Phi @ prior.mu, beta / alpha * K, df=2 * alpha)
     assert _log_evidence(part) == pytest.approx(dense.logpdf(y), abs=1e-8)
-    cross = _root(prior, new) @ _root(prior, Phi).T + size * correlation(at, x, lengths)
-    own = _root(prior, new) @ _root(prior, new).T + size * correlation(at, at, lengths)
+    cross = _root(prior, new) @ _root(prior, Phi).T + size * kernel(at, x, lengths)
+    own = _root(prior, new) @ _root(prior, new).T + size * kernel(at, at, lengths)
     left = np.linalg.solve(K, y - Phi @ prior.mu)
     mean, variance = Residual((part,), Phi, x)._foretold(part, new, at)
     np.testing.assert_allclose(mean, new @ prior.mu + cross @ left, atol=1e-9)

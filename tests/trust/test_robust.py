@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bers import Demonstrations, ModelConfig, fit, rank
-from bers.trust.robust import odd_rows, with_explained, without_far_labels
+from bers.trust.robust import odd_rows, told_by_inputs, with_explained, without_far_labels
 from bers.trust.trust import Trust
 
 CONFIG = ModelConfig(
@@ -95,13 +95,40 @@ def test_where_half_of_the_labels_are_equal_nothing_is_far_off():
 
 def test_labels_of_a_source_are_left_out_only_where_few_are_far():
     y = np.random.default_rng(0).standard_normal(100)
-    x = np.arange(100.0)
+    x = np.random.default_rng(1).permutation(np.arange(100.0))
     for many, left in ((0, 100), (1, 99), (10, 90), (11, 100)):
         moved = y.copy()
         moved[:many] += 100
         assert without_far_labels(Demonstrations(x, moved, "a")).n == left
     few = Demonstrations(x[:19], np.append(y[:18], 100.0), "few")
     assert without_far_labels(few) is few
+
+
+def test_a_narrow_peak_is_kept_and_slips_beside_it_are_not():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (400, 5))
+    y = 80 * np.exp(-np.sum((x[:, :2] - 0.3) ** 2, axis=1) / 0.05) + rng.normal(0, 1, 400)
+    far = np.flatnonzero(
+        np.abs(y - np.median(y)) > 8 * 1.4826 * np.median(np.abs(y - np.median(y)))
+    )
+    assert 15 < len(far) < 40
+    kept = without_far_labels(Demonstrations(x, y, "peak"))
+    assert kept.n >= 400 - len(far) // 4
+    slips = rng.choice(np.setdiff1d(np.arange(400), far), 6, replace=False)
+    y[slips] -= 500
+    kept = without_far_labels(Demonstrations(x, y, "peak"))
+    assert (kept.y < -400).sum() <= 1
+    assert kept.y.max() > 70
+
+
+def test_a_peak_of_the_target_is_no_slip():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (300, 3))
+    rows = np.flatnonzero(np.sum(x[:, :2] ** 2, 1) < 0.1)
+    assert told_by_inputs(x, rows).mean() > 0.7
+    assert not told_by_inputs(x, rng.choice(300, len(rows), replace=False)).any()
+    assert not told_by_inputs(x, rows[:2]).any()  # two rows are too few to say
+    assert not told_by_inputs(np.ones((300, 2)), rows).any()
 
 
 def test_a_label_that_the_head_foresees_comes_back(runs, model):

@@ -19,7 +19,8 @@ from jaxtyping import Bool, Float64
 
 FIRST, FREE = 0.02, 1.0  # mean squared distance of actions in [-1, 1]: at first, and as good as any
 _GROWS, _GROWS_WELL, _SHRINKS = 1.4, 2.0, 0.4  # freedom, per episode of the learner's own
-_SOONER = 2.0  # times more of speed and of slack beside a leader who wants nothing alike
+_ALIKE = 0.05  # of weight that a leader lacks, from which he wants something else
+_SOONER, _SLACKER = 4.0, 2.0  # times more of speed and of slack beside one who wants nothing alike
 _CAREFUL = 0.5  # what a fall leaves of the speed with which freedom grows
 _SLACK = 0.1  # of what the leader is ahead of the start
 _FALL = 2.0  # margins, that one episode alone may be below the leader
@@ -179,14 +180,15 @@ class Following:
     def _judge(self, earned: float) -> None:
         self.judged.append(earned)
         level, margin = float(np.median(self.judged)), self._margin()
-        sooner = 1 + _SOONER * (1 - self.alike)  # whoever wants something else is soon in the way
-        least = self.reference - sooner * margin  # and to get past him may cost more for a while
-        if earned < self.reference - _FALL * sooner * margin:
+        unlike = 1 - self.alike  # whoever wants something else is soon in the way
+        sooner = 1 + min(1.0, unlike / _ALIKE) * (1 + _SOONER * unlike)
+        slack = (1 + _SLACKER * unlike) * margin  # and to get past him may cost more for a while
+        if earned < self.reference - _FALL * slack:
             level = earned
         if level >= self.reference + margin:
             self._speed = 1.0
             self.freedom *= _GROWS_WELL**sooner
-        elif level >= least:
+        elif level >= self.reference - slack:
             self.freedom *= _GROWS ** (self._speed * sooner)
         else:
             self._speed *= _CAREFUL

@@ -101,16 +101,16 @@ def test_it_grows_faster_where_the_learner_is_ahead_and_shrinks_where_it_fell():
 
 def test_a_leader_who_wants_something_else_is_soon_let_go():
     alike, half, unlike = (led_by_one() for _ in range(3))
-    half.alike, unlike.alike = 0.5, 0.0
+    half.alike, unlike.alike = 0.9, 0.3
     for state in (alike, half, unlike):
         own(state, 10.0)
     grown = [np.log(state.freedom / FIRST) for state in (alike, half, unlike)]
-    assert grown == pytest.approx([np.log(1.4), 2 * np.log(1.4), 3 * np.log(1.4)])
+    assert grown == pytest.approx([np.log(1.4), 2.4 * np.log(1.4), 4.8 * np.log(1.4)])
     own(unlike, 20.0)
-    assert unlike.freedom == pytest.approx(FIRST * 1.4**3 * 2**3)
+    assert unlike.freedom == pytest.approx(min(FREE, FIRST * 1.4**4.8 * 2**4.8))
     before = unlike.freedom
     own(unlike, -30.0)
-    assert unlike.freedom == pytest.approx(0.4 * before)  # it shrinks as beside anybody
+    assert unlike.freedom == pytest.approx(0.1 if before == FREE else 0.4 * before)
 
 
 def test_a_learner_that_falls_after_it_was_free_is_held_again():
