@@ -306,3 +306,34 @@ def test_several_targets_are_each_others_sources():
     assert start.model is None
     again = found.observe(tasks)
     assert again.model.batches == found.model.batches + 1
+
+
+def test_columns_of_a_frame_are_found_by_name_in_predict_and_relabel():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.uniform(-1, 1, (80, 2)), columns=["speed", "load"])
+    frame["pay"] = np.sin(3 * frame["speed"]) + 0.1 * frame["load"]
+    names = ["speed", "load"]
+    trust = Trust([(frame, "pay")], model=SMALL).observe(frame[names][:30], 2 * frame["pay"][:30])
+    turned = frame[names[::-1]][:5]
+    for say in (lambda rows: trust.predict(rows).mean, trust.relabel):
+        np.testing.assert_array_equal(say(turned), say(frame[names][:5]))
+        np.testing.assert_array_equal(say(frame[:5]), say(frame[names][:5]))
+    with pytest.raises(DataError, match="numbers"):
+        trust.predict([["a", "b"]])
+
+
+def test_a_loaded_one_keeps_its_target_where_labels_of_sources_are_far_off(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1, 1, (60, 2))
+    y = x[:, 0] + 0.01 * rng.normal(size=60)
+    y[7] = 1e3
+    runs = [Demonstrations(x, y, "slip"), Demonstrations(x, x[:, 1], "fine")]
+    trust = Trust(runs, model=SMALL).observe(x[:20], x[:20, 0])
+    trust.save(tmp_path / "t.bers")
+    again = Trust.load(tmp_path / "t.bers", runs)
+    assert again.has_target
+    np.testing.assert_array_equal(again.relabel(x), trust.relabel(x))
+    np.testing.assert_array_equal(again.weights, trust.weights)
+    more, other = (one.observe(x[20:30], x[20:30, 0]).weights for one in (again, trust))
+    np.testing.assert_array_equal(more, other)
