@@ -4,6 +4,8 @@ Enters: settings and a number, which stands for a trial and a goal. Leaves: one 
 returns of test episodes while the agent learns, the weights, and who is followed. The goals: that
 of one of them; one near it, where whoever stays with him is paid less than he could be; one that
 is nobody's, half-way between two of theirs.
+
+Trials 0 to 4 were there to choose how fast freedom grows; the study runs trials 5 to 9.
 """
 
 from collections.abc import Iterator
@@ -23,6 +25,7 @@ GOALS = {"own goal": 2.0, "near goal": 1.4, "nobody's goal": -1.0}
 _RIGHT = {"own goal": (2,), "near goal": (2,), "nobody's goal": ()}
 METHODS: dict[str, str | None] = {"BERS": "odds", "None": None}
 _ROWS = 3000
+_FIRST = 5  # of the trials that are reported
 
 
 def trial(config: AgentsConfig, seed: int) -> Iterator[dict[str, Any]]:
@@ -31,7 +34,7 @@ def trial(config: AgentsConfig, seed: int) -> Iterator[dict[str, Any]]:
 
     torch.set_num_threads(1)
     number, which = divmod(seed, len(GOALS))
-    name = list(GOALS)[which]
+    number, name = number + _FIRST, list(GOALS)[which]
     task = config.short(_task(name))
     sources = task.sources(number, config.watched)
     for method, rule in METHODS.items():
