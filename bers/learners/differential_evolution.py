@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.checks import whole
+from bers.data.checks import LARGEST, whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.reuse.points import Drawn, PointGuide
@@ -532,7 +532,7 @@ class DifferentialEvolution:
         """
         values = agents.f.tolist()  # plain numbers overflow without a warning
         mean = sum(values) / len(values)
-        if not math.isfinite(mean):
+        if not math.isfinite(mean) or max(values) > LARGEST:  # some are not feasible yet
             return False
         away = math.dist(values, [mean] * len(values))
         return away / math.sqrt(len(values)) <= self.config.atol + self.config.tol * abs(mean)

@@ -316,14 +316,6 @@ def test_bad_settings_are_refused(settings, said):
         CMAES(**settings)
 
 
-def test_what_only_scipy_has_is_refused():
-    for word in ("integrality", "constraints"):
-        with pytest.raises(
-            ConfigError, match=rf"{word}= is not for this search. bers.integrations"
-        ):
-            minimize(bent, BOUNDS, **{word: [True]})
-
-
 # past runs
 
 
