@@ -450,7 +450,7 @@ class EvolutionStrategy:
         """Whether all there is has been evaluated."""
         if self.steps is None or not self.steps.all() or math.prod(self.steps.tolist()) > _KEPT:
             return False
-        return len(state.rows) >= math.prod(self.steps.tolist())
+        return len(np.unique(state.rows, axis=0)) >= math.prod(self.steps.tolist())
 
     # past runs
 

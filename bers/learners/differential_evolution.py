@@ -490,6 +490,8 @@ class DifferentialEvolution:
     ) -> Population:
         """Points that somebody else evaluated, each in the worst agent's place if it is better.
 
+        An agent that was measured once more has its least value.
+
         >>> search = DE().on(lambda x: x[:, 0], np.zeros(1), np.ones(1))
         >>> agents = Population(np.array([[0.2], [0.9]]), np.array([2.0, 9.0]))
         >>> search.adopted(agents, np.array([[0.1], [0.5]]), np.array([1.0, 5.0])).f.tolist()
@@ -497,6 +499,10 @@ class DifferentialEvolution:
         """
         at, values = agents.x.copy(), agents.f.copy()
         for point, value in zip(x, f, strict=True):
+            same = np.all(at == point, axis=1)
+            if same.any():
+                values[same] = np.minimum(values[same], value)
+                continue
             worst = int(np.argmax(values))
             if value < values[worst]:
                 at[worst], values[worst] = point, value

@@ -43,6 +43,7 @@ from bers.trust.trust import Trust
 _WITHOUT_NEWS = 100  # generations of nothing but known points, after which a search has ended
 _WITHIN_LIMITS = 500  # the same where points may be known or infeasible for long, at no cost
 _PATIENCE = 1.0  # growth of the rows after which past runs are weighed anew by CMA-ES
+_AGAIN = 1e-5  # of a range: with fewer digits a row is not taken for one of those told before
 _WHOLE = 1e-6  # how far from a whole number one may be written
 _DRAWS = 100  # for the intervals of the ranking that a result shows
 _FORMAT = "bers-run-2"
@@ -127,6 +128,8 @@ class Optimizer:
         self._nearest: tuple[float, np.ndarray | None] = (np.inf, None)  # of what is infeasible
         self._done: set[bytes] = set()  # rows of finished iterations, where points may come again
         self._told: dict[bytes, float] = {}
+        self._again: list[tuple[bytes, float]] = []  # more values of told points, to join the rows
+        self._heard: set[tuple[bytes, float]] = set()  # rows, each of which counts once
         self._begun: Any = None
         self._reopened = False  # an iteration of a saved run is to be begun again
         self._wanted: dict[bytes, np.ndarray] = {}  # what was asked for and is not told yet
@@ -199,7 +202,10 @@ class Optimizer:
         A point that was asked for is recognised by the digits that it is told with: a copy in
         single precision or from a table with four decimals will do. Points that nobody asked for
         are rows like others: they count in `best` and `result`, the past runs are judged by them,
-        and the search goes on from them where they are good.
+        and the search goes on from them where they are good. So are further values of a point that
+        was told before, such as repeated measurements: each is a row, none takes another's place,
+        and `best` is the least of all. The very same row told again counts once, so a table that
+        grows may be told as a whole each time.
 
         Parameters
         ----------
@@ -215,24 +221,34 @@ class Optimizer:
         >>> optimizer.tell(points[:3].round(4), [1.0, 2.0, 3.0])
         >>> len(optimizer.ask()), optimizer.best
         (29, 1.0)
+        >>> optimizer.tell(points[:1], 0.5)  # measured once more
+        >>> optimizer.best, optimizer.result().nfev
+        (0.5, 4)
         """
         points, values = told_rows(x, y, self.low, self.high)
         wanted = dict(self._wanted)
         if self.state is None:  # the first points are known before they are asked for
             wanted |= {point.tobytes(): point for point in self._rounded(self._first)}
-        keys = []
+        keys: list[bytes] = []
         for given, point in zip(np.atleast_2d(np.asarray(x)), points, strict=True):
             key = point.tobytes()
-            if key not in wanted and key not in self._told:
-                same = recognised(given, np.array(list(wanted.values())), self.low, self.high)
-                key = key if same is None else list(wanted)[same]
-            if key not in wanted and key not in self._told:
-                key = self._own(point).tobytes()
+            if key not in wanted and key not in self._told and key not in keys:
+                key = self._same(given, list(wanted)) or self._same(
+                    given, [*self._told, *keys], _AGAIN
+                )
+            key = self._own(point).tobytes() if key is None else key
             keys.append(key)
             wanted.pop(key, None)
         self._know(keys, values)
         if self._begun is not None or (self.state is None and len(self._first)):
             self.advance(self._recall)  # so that best, weights and result are of all that is known
+
+    def _same(self, given: Any, keys: list[bytes], coarsest: float | None = None) -> bytes | None:
+        """Which of these points a row is, by the digits that it was told with."""
+        more = {} if coarsest is None else {"coarsest": coarsest}
+        at = _points(keys, len(self.low))
+        same = recognised(given, at, self.low, self.high, **more)
+        return None if same is None else keys[same]
 
     def _own(self, point: np.ndarray) -> np.ndarray:
         """A point that nobody asked for, if it could have been."""
@@ -258,9 +274,17 @@ class Optimizer:
         if self.state is None:
             first = {point.tobytes() for point in self._rounded(self._first)}
         for key, value in zip(keys, values.tolist(), strict=True):
+            if (key, value) in self._heard:  # the same row once more: a table that has grown
+                continue
+            self._heard.add((key, value))
             if key not in self._told:
                 self._waiting[key] = self._wanted.pop(key, None) is not None or key in first
-            self._told[key] = value
+                self._told[key] = value
+            elif np.isinf(self._told[key]):  # it failed then: the search goes by this one
+                failed, self._told[key] = self._told[key], value
+                self._again.append((key, failed if key in self._waiting else value))
+            else:
+                self._again.append((key, value))
 
     def know(self, values: Mapping[bytes, float]) -> None:
         """Rows by the bytes of their points, for results only: the search does not go on.
@@ -371,11 +395,14 @@ class Optimizer:
 
     def _adopt(self, search: Any) -> None:
         """Rows that nobody asked for join the search, between two iterations."""
-        keys = [key for key, asked in self._waiting.items() if not asked]
-        if not keys:
+        told = [(key, self._told[key]) for key, asked in self._waiting.items() if not asked]
+        told, self._again = [*told, *self._again], []
+        if not told:
             return
-        rows = Experience(_points(keys, len(self.low)), np.array([self._told[key] for key in keys]))
-        self._keep(rows)
+        keys = [key for key, _ in told]
+        self._done.update(keys)
+        rows = Experience(_points(keys, len(self.low)), np.array([value for _, value in told]))
+        self._keep(rows, among=dict.fromkeys(key for key in keys if not self._waiting.get(key)))
         adopt = getattr(search, "adopted", None)
         if adopt is not None:
             self.state = adopt(self.state, rows.x, rows.y)
@@ -383,12 +410,13 @@ class Optimizer:
             self.reuse = after(self.reuse, rows, start=True)
             self._states = self._rng_states(self.reuse.rng)
 
-    def _keep(self, seen: Experience) -> None:
+    def _keep(self, seen: Experience, among: Mapping[bytes, Any] | None = None) -> None:
         self._x.append(seen.x)
         self._y.append(seen.y)
         self._least = min(self._least, float(seen.y.min(initial=np.inf)))
-        for point in seen.x:
-            self._waiting.pop(point.tobytes(), None)
+        for key in map(np.ndarray.tobytes, seen.x):
+            if among is None or key in among:
+                self._waiting.pop(key, None)
 
     # what is known
 
@@ -407,7 +435,7 @@ class Optimizer:
     def best(self) -> float:
         """The least value so far, of all that was told."""
         told = (self._told[key] for key in self._waiting)
-        return min([self._least, *told])
+        return min([self._least, *told, *(value for _, value in self._again)])
 
     @property
     def patience(self) -> int:
@@ -485,11 +513,11 @@ class Optimizer:
 
     def _rows(self) -> tuple[np.ndarray, np.ndarray]:
         """All points and values: those of finished iterations, then what was told since."""
-        keys = list(self._waiting)
+        rows = [*((key, self._told[key]) for key in self._waiting), *self._again]
         self._x = [np.concatenate([np.zeros((0, len(self.low))), *self._x])]
         self._y = [np.concatenate([np.zeros(0), *self._y])]
-        told = np.array([self._told[key] for key in keys], np.float64)
-        x_all = np.concatenate([*self._x, _points(keys, len(self.low))])
+        told = np.array([value for _, value in rows], np.float64)
+        x_all = np.concatenate([*self._x, _points([key for key, _ in rows], len(self.low))])
         return x_all, np.concatenate([*self._y, told])
 
     def _of_sources(self) -> dict[str, Any]:
@@ -539,6 +567,8 @@ class Optimizer:
             "told.y": np.array([value for _, value in told], np.float64),
             "waiting.x": _points(list(self._waiting), D),
             "waiting.asked": np.array(list(self._waiting.values()), bool),
+            "again.x": _points([key for key, _ in self._again], D),
+            "again.y": np.array([value for _, value in self._again], np.float64),
             "weight_history": np.reshape(self.weight_history, (len(self.weight_history), N)),
             "use_history": np.reshape(self.use_history, (len(self.use_history), N)).astype(
                 np.int64
@@ -617,6 +647,12 @@ class Optimizer:
             asked = arrays["waiting.asked"].tolist()
             waiting = dict(zip(map(np.ndarray.tobytes, arrays["waiting.x"]), asked, strict=True))
         self._waiting, self._wanted, self._reopened = waiting, {}, about.get("open", False)
+        self._again = []
+        if "again.x" in arrays:
+            values = arrays["again.y"].tolist()
+            self._again = list(zip(map(np.ndarray.tobytes, arrays["again.x"]), values, strict=True))
+        rows = zip(map(np.ndarray.tobytes, arrays["x"]), arrays["y"].tolist(), strict=True)
+        self._heard = {*self._told.items(), *self._again, *rows}
         streams = [stream_of(state) for state in about["streams"]]
         self.rng, self._states, self.reuse = streams[0], about["streams"], None
         if "reuse" in about:
