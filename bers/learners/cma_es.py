@@ -47,7 +47,10 @@ _FEW = 100
 _REACHES = (0.06, 0.25)  # of the box, per variable: how far a past run's shape is looked at
 _SHOWN = 400  # rows of a past run that its shape is made of, at most
 _TAUGHT = 3  # times as many rows as curvatures: a past run's shape has nothing to add
-_MANY = 32  # sources that are tried at once; of more, the next only if these paid
+_TRIED_FIRST, _TRIED_NEXT = 8, 4  # sources at once; of more, the next only while that pays
+_ALIKE = 0.3  # rank correlation from which a source is tried though the last ones brought nothing
+_NEIGHBOURS = 5  # rows of a source that say what it expects at a point
+_LOOKED_AT = 2000, 100  # rows of a source, and of the target, for that
 
 
 @dataclass(frozen=True)
@@ -265,6 +268,8 @@ class Evolution:
     """Number of rows that the model's trade was chosen for."""
     tried: int = 0
     """Sources whose best points were tried; -1: no more will be."""
+    paid: bool = False
+    """Whether the last of these brought a new best."""
     home: Float64[np.ndarray, " free"] | None = None
     """The past runs' best point."""
     widths: tuple[float, ...] = ()
@@ -362,6 +367,7 @@ class EvolutionStrategy:
             begun = self._sources(state, guide)
             if begun is not None:
                 return begun
+            state = replace(state, tried=-1)
         if state.inside is None:
             near = self._unpolled(state)
             if len(near):
@@ -455,31 +461,54 @@ class EvolutionStrategy:
     # past runs
 
     def _sources(self, state: Evolution, guide: PointGuide) -> Begun | None:
-        """The best points of sources, those with the largest weights first. [Eq. try_first]"""
-        known = [own for own in guide.points if len(own)]
+        """The best points of some sources, or None: those with the largest weights first.
+
+        When some were tried, the next are those that expect what was seen. [Eq. try_first]
+        """
         order = np.argsort(-guide.a, kind="stable")
         ways = [int(i) for i in order if len(guide.points[i]) and not self._is_known(guide, i)]
-        if not known or not ways:
+        chosen = ways[:_TRIED_FIRST]
+        if ways and state.tried > 0:
+            alike = np.array([self._foresees(state, guide, i) for i in ways])
+            best = np.argsort(-(alike + guide.a[ways]), kind="stable")[:_TRIED_NEXT]
+            chosen = [ways[j] for j in best] if state.paid or alike.max() >= _ALIKE else []
+        if not chosen:
             return None
-        chosen = ways[:_MANY]
         points = self._unit(np.array([guide.points[i][0] for i in chosen]))
         sources = np.array(chosen)
         if state.tried == 0 and not len(state.values):  # the own start, to compare with
             points = np.concatenate([points, np.full((1, points.shape[1]), 0.5)])
             sources = np.append(sources, -1)
         runs = tuple(guide.runs[i] for i in chosen) if len(guide.runs) else ()
-        return Begun(state, points, sources, runs)
+        return Begun(state, self._snapped(points), sources, runs)
+
+    def _foresees(self, state: Evolution, guide: PointGuide, i: int) -> float:
+        """Rank correlation of what was seen with a source's own values nearby."""
+        fine = np.flatnonzero(feasible(state.values))[-_LOOKED_AT[1] :]
+        if not len(guide.runs) or len(fine) < 3:
+            return 0.0
+        x, y = guide.runs[i]
+        some = slice(None, None, math.ceil(len(y) / _LOOKED_AT[0]))
+        x, y = self._unit(x[some].astype(np.float64)), _ranks(y[some])
+        seen = state.rows[fine]
+        away = np.sum((seen[:, None] - x) ** 2, axis=2)
+        near = np.argsort(away, axis=1)[:, :_NEIGHBOURS]
+        share = 1 / (np.take_along_axis(away, near, axis=1) + 1e-9)
+        expected = np.sum(share * y[near], axis=1) / share.sum(axis=1)
+        if not np.ptp(expected) or not np.ptp(state.values[fine]):
+            return 0.0
+        return float(np.corrcoef(_ranks(expected), _ranks(state.values[fine]))[0, 1])
 
     def _is_known(self, guide: PointGuide, i: int) -> bool:
         return guide.values is not None and not np.isnan(guide.values[i][0])
 
     def _tried(self, state: Evolution, begun: Begun, better: np.ndarray) -> Evolution:
-        """Start from the best; with many sources, try more of them only if these paid."""
+        """Start from the best."""
         assert begun.sources is not None
         own = begun.sources < 0
         top = int(np.argmin(state.f))
-        paid = bool(better.any()) and not own[top] and int(np.sum(~own)) == _MANY
-        state = replace(state, tried=state.tried + len(own) if paid else -1)
+        paid = bool(better.any()) and not own[top]
+        state = replace(state, tried=state.tried + int(np.sum(~own)), paid=paid)
         state = self._looked(state, begun, bool(better[top]))
         if not better[top]:
             return state
@@ -780,8 +809,7 @@ class EvolutionStrategy:
         now, inside = state.under_way, state.inside
         assert now is not None
         assert inside is not None
-        ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(float)
-        search, inside = self._learned(inside, now.points, ranks)
+        search, inside = self._learned(inside, now.points, _ranks(values))
         seen = now.values[np.isfinite(now.values)]
         if self.limits is not None and feasible(seen).any():
             seen = seen[feasible(seen)]
@@ -921,6 +949,10 @@ class _Metric:
 
     def back(self, z: np.ndarray) -> np.ndarray:
         return self.mean + z @ self.fro
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(float)
 
 
 def _infeasible(values: np.ndarray) -> np.ndarray:
