@@ -172,7 +172,12 @@ def up_to_date(reuse: Reuse) -> Reuse:
         return reuse
     x = np.concatenate([one.x for one in reuse.unseen])
     y = np.concatenate([one.y for one in reuse.unseen])
-    sources = [one.sources for one in reuse.unseen if one.sources is not None]
-    seen = Experience(x, y, np.concatenate(sources) if sources else None)
+    sources = None
+    if any(one.sources is not None for one in reuse.unseen):
+        own = [
+            np.full(len(one.y), -1) if one.sources is None else one.sources for one in reuse.unseen
+        ]
+        sources = np.concatenate(own)
+    seen = Experience(x, y, sources)
     gain = reuse.offer.gain(reuse.trust.y, seen)
     return replace(reuse, trust=reuse.trust.observe(x, y, gain=gain), unseen=())

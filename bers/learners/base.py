@@ -97,5 +97,9 @@ class PointLearner(Protocol):
         low: Float64[np.ndarray, " D"],
         high: Float64[np.ndarray, " D"],
     ) -> Search[Any]:
-        """The search over a box."""
+        """The search over a box.
+
+        With whole numbers or constraints, `evaluate` rounds, and has values for points that break
+        a constraint as well: finite ones, above those of all feasible points.
+        """
         ...

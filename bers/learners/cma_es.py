@@ -9,7 +9,10 @@ believed: the best point of each is evaluated, and the search starts from the be
 """
 
 import math
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from bers.data.checks import whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.learners.differential_evolution import start_point
+from bers.learners.limits import Limits, feasible
 from bers.learners.quadratic import Quadratic, Trade, Valley, agreement, grid_with
 from bers.reuse.points import PointGuide
 
@@ -34,13 +38,19 @@ _AGAIN = 20  # times that a point out of bounds is drawn anew
 _MOST = 32  # times the first population, and restarts do not double it any more
 _ROUNDS = 20  # over all variables, to find the model's minimum where bounds are in the way
 _ROWS = 300  # that the model is made of, at most
+_POLLED = 50  # neighbours of the best point, by one whole number, that a run tries in the end
+_ROOM = 1e-9  # of the distances to constraints, left so that roundings do not break them
+_HALVED = 40
 _KEPT = 2000  # rows to choose these from
 _RECHOSEN = 1.1, 1.25  # growth of few and of many rows after which the trade is chosen anew
 _FEW = 100
 _REACHES = (0.06, 0.25)  # of the box, per variable: how far a past run's shape is looked at
 _SHOWN = 400  # rows of a past run that its shape is made of, at most
 _TAUGHT = 3  # times as many rows as curvatures: a past run's shape has nothing to add
-_MANY = 32  # sources that are tried at once; of more, the next only if these paid
+_TRIED_FIRST, _TRIED_NEXT = 8, 4  # sources at once; of more, the next only while that pays
+_ALIKE = 0.3  # rank correlation from which a source is tried though the last ones brought nothing
+_NEIGHBOURS = 5  # rows of a source that say what it expects at a point
+_LOOKED_AT = 2000, 100  # rows of a source, and of the target, for that
 
 
 @dataclass(frozen=True)
@@ -144,6 +154,7 @@ class CMAES:
         evaluate: Evaluate,
         low: Float64[np.ndarray, " D"],
         high: Float64[np.ndarray, " D"],
+        limits: Limits | None = None,
     ) -> "EvolutionStrategy":
         """The search over a box.
 
@@ -153,13 +164,15 @@ class CMAES:
             From rows of points to their values; fewer values than rows: no more are known.
         low, high
             Ends of the box.
+        limits
+            Whole variables and constraints, if there are any.
 
         Returns
         -------
         EvolutionStrategy
             These settings at work there.
         """
-        return EvolutionStrategy(evaluate, low, high, self)
+        return EvolutionStrategy(evaluate, low, high, self, limits)
 
     def parts(self, state: "Evolution | None") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Settings and state as arrays and plain values, for a file; `init` is not kept.
@@ -215,6 +228,8 @@ class Generation:
     order: Int[np.ndarray, " size"]
     """In which the points are evaluated."""
     done: int = 0
+    free: int = 0
+    """The first of these that cost nothing, since they break a constraint."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +268,8 @@ class Evolution:
     """Number of rows that the model's trade was chosen for."""
     tried: int = 0
     """Sources whose best points were tried; -1: no more will be."""
+    paid: bool = False
+    """Whether the last of these brought a new best."""
     home: Float64[np.ndarray, " free"] | None = None
     """The past runs' best point."""
     widths: tuple[float, ...] = ()
@@ -264,6 +281,8 @@ class Evolution:
     bends: Float64[np.ndarray, "shapes free free"] | None = None
     """Of these: second derivatives."""
     over: bool = False
+    polled: float = np.inf
+    """The least value whose point's whole neighbours have all been tried."""
 
 
 @dataclass(frozen=True)
@@ -276,6 +295,8 @@ class Begun:
     """If these are points of sources: whose; -1 is the search's own start."""
     runs: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
     """All rows of these sources."""
+    neighbours: bool = False
+    """Whether these are the best point's, one whole number away."""
 
     @property
     def size(self) -> int:
@@ -291,6 +312,15 @@ class EvolutionStrategy:
     low: Float64[np.ndarray, " D"]
     high: Float64[np.ndarray, " D"]
     config: CMAES = field(default_factory=CMAES)
+    limits: Limits | None = None
+
+    @cached_property
+    def steps(self) -> Int[np.ndarray, " free"] | None:
+        """How many whole numbers each free variable has, 0 where it is not whole; None: no one."""
+        if self.limits is None or not self.limits.whole.any():
+            return None
+        count = np.where(self.limits.whole, self.high - self.low + 1, 0).astype(np.int64)
+        return count[self.free] if count[self.free].any() else None
 
     @property
     def free(self) -> Bool[np.ndarray, " D"]:
@@ -322,7 +352,7 @@ class EvolutionStrategy:
         if not f[top] < best:
             return grown
         if state.inside is not None:
-            z = _Metric.of(state.inside).round(rows[top : top + 1])
+            z = self._metric(state.inside).round(rows[top : top + 1])
             if np.linalg.norm(z) <= _NEAR * math.sqrt(rows.shape[1]):
                 return grown
         return replace(
@@ -337,6 +367,11 @@ class EvolutionStrategy:
             begun = self._sources(state, guide)
             if begun is not None:
                 return begun
+            state = replace(state, tried=-1)
+        if state.inside is None:
+            near = self._unpolled(state)
+            if len(near):
+                return Begun(state, rng.permutation(near)[:_POLLED], neighbours=True)
         if state.inside is None:
             state = self._started(rng, state)
         if state.under_way is None:
@@ -345,9 +380,10 @@ class EvolutionStrategy:
         assert now is not None
         count = len(now.order)
         if self._modelled(state):
-            step = state.batch if now.done == 0 else math.ceil(now.done / 2)
-            count = min(count, now.done + max(step, self.config.batch or 1))
-        return Begun(state, now.points[now.order[now.done : count]])
+            done = max(0, now.done - now.free)
+            step = state.batch if done == 0 else math.ceil(done / 2)
+            count = min(count, now.free + done + max(step, self.config.batch or 1))
+        return Begun(state, self._snapped(now.points[now.order[now.done : count]]))
 
     def advance(self, begun: Begun) -> tuple[Evolution, Experience]:
         """The iteration, as far as there are values."""
@@ -365,16 +401,37 @@ class EvolutionStrategy:
             state,
             x=x,
             f=y,
-            rows=np.concatenate([state.rows, begun.points])[-_KEPT:],
-            values=np.concatenate([state.values, y])[-_KEPT:],
+            **self._kept_rows(state, begun.points, y),
         )
         if begun.sources is not None:
             return self._tried(state, begun, better), seen
+        if begun.neighbours:
+            state = replace(state, polled=float(begun.state.values.min()))
+            if better.any():
+                start = begun.points[int(np.argmin(y))]
+                state = replace(state, start=start, sigma=_WIDTH_NEAR_SOURCES)
+            return state, seen
         if state.under_way is None:
             return state, seen
         if state.owed:
             state = replace(state, owed=0 if better.any() else state.owed - n or -1)
         return self._evaluated(state, y), seen
+
+    def _kept_rows(self, state: Evolution, points: np.ndarray, y: np.ndarray) -> dict[str, Any]:
+        """Rows and values with new ones; of infeasible ones none once there are others."""
+        rows, values = state.rows, state.values
+        if self.steps is not None:
+            there = {row.tobytes() for row in rows}
+            keys = {row.tobytes(): i for i, row in enumerate(points)}
+            new = sorted(i for key, i in keys.items() if key not in there)
+            points, y = points[new], y[new]
+        if self.limits is not None and (feasible(y).any() or feasible(values).any()):
+            old, new = ~_infeasible(values), ~_infeasible(y)
+            rows, values, points, y = rows[old], values[old], points[new], y[new]
+        return {
+            "rows": np.concatenate([rows, points])[-_KEPT:],
+            "values": np.concatenate([values, y])[-_KEPT:],
+        }
 
     def iterate(
         self, rng: np.random.Generator, state: Evolution, guide: PointGuide | None = None
@@ -393,36 +450,65 @@ class EvolutionStrategy:
     def converged(self, state: Evolution) -> bool:
         """Whether the last run that was allowed has converged."""
         allowed = math.inf if self.config.restarts is None else self.config.restarts
-        return state.over or (state.inside is None and state.runs > allowed)
+        return state.over or (state.inside is None and state.runs > allowed) or self._every(state)
+
+    def _every(self, state: Evolution) -> bool:
+        """Whether all there is has been evaluated."""
+        if self.steps is None or not self.steps.all() or math.prod(self.steps.tolist()) > _KEPT:
+            return False
+        return len(np.unique(state.rows, axis=0)) >= math.prod(self.steps.tolist())
 
     # past runs
 
     def _sources(self, state: Evolution, guide: PointGuide) -> Begun | None:
-        """The best points of sources, those with the largest weights first. [Eq. try_first]"""
-        known = [own for own in guide.points if len(own)]
+        """The best points of some sources, or None: those with the largest weights first.
+
+        When some were tried, the next are those that expect what was seen. [Eq. try_first]
+        """
         order = np.argsort(-guide.a, kind="stable")
         ways = [int(i) for i in order if len(guide.points[i]) and not self._is_known(guide, i)]
-        if not known or not ways:
+        chosen = ways[:_TRIED_FIRST]
+        if ways and state.tried > 0:
+            alike = np.array([self._foresees(state, guide, i) for i in ways])
+            best = np.argsort(-(alike + guide.a[ways]), kind="stable")[:_TRIED_NEXT]
+            chosen = [ways[j] for j in best] if state.paid or alike.max() >= _ALIKE else []
+        if not chosen:
             return None
-        chosen = ways[:_MANY]
         points = self._unit(np.array([guide.points[i][0] for i in chosen]))
         sources = np.array(chosen)
         if state.tried == 0 and not len(state.values):  # the own start, to compare with
             points = np.concatenate([points, np.full((1, points.shape[1]), 0.5)])
             sources = np.append(sources, -1)
         runs = tuple(guide.runs[i] for i in chosen) if len(guide.runs) else ()
-        return Begun(state, points, sources, runs)
+        return Begun(state, self._snapped(points), sources, runs)
+
+    def _foresees(self, state: Evolution, guide: PointGuide, i: int) -> float:
+        """Rank correlation of what was seen with a source's own values nearby."""
+        fine = np.flatnonzero(feasible(state.values))[-_LOOKED_AT[1] :]
+        if not len(guide.runs) or len(fine) < 3:
+            return 0.0
+        x, y = guide.runs[i]
+        some = slice(None, None, math.ceil(len(y) / _LOOKED_AT[0]))
+        x, y = self._unit(x[some].astype(np.float64)), _ranks(y[some])
+        seen = state.rows[fine]
+        away = np.sum((seen[:, None] - x) ** 2, axis=2)
+        near = np.argsort(away, axis=1)[:, :_NEIGHBOURS]
+        share = 1 / (np.take_along_axis(away, near, axis=1) + 1e-9)
+        expected = np.sum(share * y[near], axis=1) / share.sum(axis=1)
+        if not np.ptp(expected) or not np.ptp(state.values[fine]):
+            return 0.0
+        return float(np.corrcoef(_ranks(expected), _ranks(state.values[fine]))[0, 1])
 
     def _is_known(self, guide: PointGuide, i: int) -> bool:
         return guide.values is not None and not np.isnan(guide.values[i][0])
 
     def _tried(self, state: Evolution, begun: Begun, better: np.ndarray) -> Evolution:
-        """Start from the best; with many sources, try more of them only if these paid."""
+        """Start from the best."""
         assert begun.sources is not None
         own = begun.sources < 0
         top = int(np.argmin(state.f))
-        paid = bool(better.any()) and not own[top] and int(np.sum(~own)) == _MANY
-        state = replace(state, tried=state.tried + len(own) if paid else -1)
+        paid = bool(better.any()) and not own[top]
+        state = replace(state, tried=state.tried + int(np.sum(~own)), paid=paid)
         state = self._looked(state, begun, bool(better[top]))
         if not better[top]:
             return state
@@ -463,9 +549,12 @@ class EvolutionStrategy:
         mean = mean if state.start is None else state.start
         sigma = state.sigma or self.config.sigma
         search = CMA(mean.copy(), sigma, seed=0, population_size=state.size)
+        inside = _kept(search)
+        if self.steps is not None:
+            inside["margin"] = np.ones(D)
         return replace(
             state,
-            inside=_kept(search),
+            inside=inside,
             start=None,
             sigma=0.0,
             runs=state.runs + 1,
@@ -477,31 +566,189 @@ class EvolutionStrategy:
     def _sampled(self, rng: np.random.Generator, state: Evolution) -> Evolution:
         """A generation, in the order of what the model expects; its own minimum is one of them."""
         assert state.inside is not None
-        metric = _Metric.of(state.inside)
-        points, order = metric.sample(rng, state.size), np.arange(state.size)
-        if self._modelled(state):
+        metric = self._metric(state.inside)
+        points, order = self._drawn(rng, metric, state), np.arange(state.size)
+        if self._modelled(state) and not self._costless(state, points).all():
             model = None
             if state.model is not None and state.metric is not None:
                 model = state.model.seen_by(*state.metric.other(metric))
             else:
                 state, model = self._model(state, metric)
             if model is not None:
-                D = points.shape[1]
-                points[-1] = _least(model, metric, _STEP * math.sqrt(D))
-                order = np.argsort(model(metric.round(points)), kind="stable")
+                points[-1] = self._least(state, model, metric)
+                order = np.argsort(model(metric.round(self._snapped(points))), kind="stable")
                 order = np.concatenate([[state.size - 1], order[order != state.size - 1]])
-        unknown = np.full(state.size, np.nan)
-        return replace(state, under_way=Generation(points, unknown, order))
+        now = Generation(points, np.full(state.size, np.nan), order)
+        if self.limits is not None:
+            costless = self._costless(state, points)[order]
+            order = np.concatenate([order[costless], order[~costless]])
+            now = replace(now, order=order, free=int(costless.sum()))
+        return replace(state, under_way=now)
+
+    def _costless(self, state: Evolution, points: np.ndarray) -> np.ndarray:
+        """Points that are known, or break a constraint: the function is not called there."""
+        x = self._snapped(points)
+        costless = np.zeros(len(x), bool)
+        if self.steps is not None:
+            there = {row.tobytes() for row in state.rows}
+            costless = np.array([row.tobytes() in there for row in x], bool)
+        if self.limits is not None and self.limits.constraints:
+            costless |= self._broken(x) > 0
+        return costless
+
+    def _least(self, state: Evolution, model: Quadratic, metric: "_Metric") -> np.ndarray:
+        """The model's own minimum within constraints; of whole numbers one not known yet."""
+        radius = _STEP * math.sqrt(len(metric.mean))
+        x = _least(model, metric, radius)
+        barred = self.limits is not None and bool(self.limits.constraints)
+        if self.steps is None:
+            found = self._allowed(state, model, metric, x) if barred and self._out(x) else None
+            return x if found is None else found
+        x = self._snapped(x)
+        for _ in range(_ROUNDS):
+            near = self._neighbours(x)
+            values = model(metric.round(np.concatenate([x[None], near])))
+            if not values[1:].min() < values[0]:
+                break
+            x = near[int(np.argmin(values[1:]))]
+        if barred and self._out(x):
+            starts = [x, state.rows[np.argmin(state.values)]]
+            pulled = [self._allowed(state, model, metric, start) for start in starts]
+            some = [one for one in pulled if one is not None]
+            if some:
+                x = some[int(np.argmin(model(metric.round(np.array(some)))))]
+        some = np.concatenate([x[None], self._neighbours(x)])
+        new = ~self._costless(state, some)
+        values = np.where(new, model(metric.round(some)), np.inf)
+        return some[int(np.argmin(values))]
+
+    def _out(self, x: np.ndarray) -> bool:
+        return bool(self._broken(x[None])[0] > 0)
+
+    def _allowed(
+        self, state: Evolution, model: Quadratic, metric: "_Metric", x: np.ndarray
+    ) -> np.ndarray | None:
+        """The model's minimum within the constraints, with the whole numbers of x; None: none."""
+        away = _STEP * math.sqrt(len(x)) * np.linalg.norm(metric.fro, axis=0)
+        best = state.rows[np.argmin(state.values)]
+        if self.steps is None or np.array_equal(x[self.steps > 0], best[self.steps > 0]):
+            x = best  # which is feasible
+        low = np.maximum(0, np.minimum(metric.mean - away, x))
+        high = np.minimum(1, np.maximum(metric.mean + away, x))
+        here = model.seen_by(metric.round(x), metric.to)  # in steps from x
+        size = max(float(np.abs(here.slope).max()), float(np.abs(here.bend).max()), 1e-300)
+        slope, bend = here.slope / size, here.bend / size
+
+        def value(u: np.ndarray) -> tuple[float, np.ndarray]:
+            z = u - x
+            return float(z @ slope + 0.5 * z @ bend @ z), slope + bend @ z
+
+        return self._solved(value, x, low, high)
+
+    def _solved(
+        self,
+        value: Callable[[np.ndarray], tuple[float, np.ndarray]],
+        x: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+    ) -> np.ndarray | None:
+        """The least of a smooth function within the constraints, by SLSQP from x; None: none.
+
+        Whole numbers stay as they are. What is out by a rounding is drawn back towards x.
+        """
+        from scipy.optimize import minimize
+
+        assert self.limits is not None
+        if self.steps is not None:
+            low, high = np.where(self.steps > 0, x, low), np.where(self.steps > 0, x, high)
+        slack = self.limits.slack
+        sizes = np.maximum(np.abs(slack(self._own(x[None])[0])), 1e-300)
+
+        def room(u: np.ndarray) -> np.ndarray:
+            return slack(self._own(u[None])[0]) / sizes - _ROOM
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on the way out of bounds, and back
+            found = minimize(
+                value,
+                x,
+                jac=True,
+                bounds=np.stack([low, high], axis=1),
+                constraints={"type": "ineq", "fun": room},
+                method="SLSQP",
+                options={"maxiter": _ROUNDS, "ftol": 1e-12},
+            ).x
+        if not np.isfinite(found).all():
+            return None
+        found = self._snapped(np.clip(found, low, high))
+        if not self._out(found):
+            return found
+        if self._out(x):
+            return None
+        inside, outside = 0.0, 1.0
+        for _ in range(_HALVED):
+            middle = 0.5 * (inside + outside)
+            if self._out(self._snapped(x + middle * (found - x))):
+                outside = middle
+            else:
+                inside = middle
+        return self._snapped(x + inside * (found - x))
+
+    def _pulled(self, x: np.ndarray) -> np.ndarray:
+        """The nearest feasible point with the same whole numbers; itself if there is none."""
+
+        def value(u: np.ndarray) -> tuple[float, np.ndarray]:
+            return 0.5 * float((u - x) @ (u - x)), u - x
+
+        found = self._solved(value, x, np.zeros(len(x)), np.ones(len(x)))
+        return x if found is None else found
+
+    def _unpolled(self, state: Evolution) -> np.ndarray:
+        """Neighbours of the best point when a run has ended, unless they were tried before."""
+        least = state.values.min(initial=np.inf)
+        if self.steps is None or not state.runs or not least < state.polled:
+            return np.zeros((0, 0))
+        near = self._neighbours(state.rows[np.argmin(state.values)])
+        if self.limits is not None and self.limits.constraints and (self.steps == 0).any():
+            out = self._broken(near) > 0
+            near[out] = [self._pulled(x) for x in near[out]] if out.any() else near[out]
+        return near[~self._costless(state, near)]
+
+    def _neighbours(self, x: np.ndarray) -> np.ndarray:
+        """Points with one whole number more or less."""
+        assert self.steps is not None
+        step = np.where(self.steps > 0, 1 / np.maximum(self.steps, 1), 0.0)
+        moves = np.diag(step)[self.steps > 0]
+        return self._snapped(x + np.concatenate([moves, -moves]))
+
+    def _drawn(self, rng: np.random.Generator, metric: "_Metric", state: Evolution) -> np.ndarray:
+        """A generation's points; those that break a constraint are drawn again for a while."""
+        points = metric.sample(rng, state.size, self._bounded)
+        if self.limits is None or not self.limits.constraints:
+            return points
+        if not feasible(state.values).any():
+            return points  # how much they break it shows the way
+        out = self._broken(points) > 0
+        for _ in range(_AGAIN):
+            if not out.any():
+                break
+            points[out] = metric.sample(rng, int(out.sum()), self._bounded)
+            out[out] = self._broken(points[out]) > 0
+        return points
+
+    def _broken(self, points: np.ndarray) -> np.ndarray:
+        assert self.limits is not None
+        return self.limits.broken(self._own(self._snapped(points)))
 
     def _modelled(self, state: Evolution) -> bool:
-        return self.config.surrogate and np.isfinite(state.values).sum() >= state.rows.shape[1] + 2
+        return self.config.surrogate and feasible(state.values).sum() >= state.rows.shape[1] + 2
 
     def _model(self, state: Evolution, metric: "_Metric") -> tuple[Evolution, Quadratic | None]:
         """Of the rows near the search; how it trades is chosen anew when these have grown."""
         D, shapes = state.rows.shape[1], 0 if state.centres is None else len(state.centres)
         if len(state.values) > _TAUGHT * _curvatures(D):
             shapes = 0
-        fine = np.isfinite(state.values)
+        fine = feasible(state.values)
         z, y = metric.round(state.rows[fine]), state.values[fine]
         away = np.linalg.norm(z, axis=1)
         near = np.argsort(away, kind="stable")[: min(_ROWS, 2 * D + _curvatures(D))]
@@ -535,23 +782,26 @@ class EvolutionStrategy:
         now = replace(now, values=values, done=done)
         state = replace(state, under_way=now)
         if done == size:
-            batch = state.batch if len(y) == size else _next_batch(state.batch, done)
+            batch = state.batch if len(y) == size else _next_batch(state.batch, done - now.free)
             state = replace(state, batch=batch, model=None, metric=None)
             return self._ended(state, now.values)
-        metric = _Metric.of(inside)
+        metric = self._metric(inside)
         state, model = self._model(state, metric)
         if model is None:
             return state
         recent = slice(-max(done, min(_AT_LEAST, len(state.values))), None)
-        fine = np.isfinite(state.values[recent])
+        fine = feasible(state.values[recent])
         told = state.values[recent][fine]
+        if len(told) < 2 or not feasible(values).any():
+            return state
         if agreement(model(metric.round(state.rows[recent][fine])), told) < _AGREED:
             return state
-        expected, missing = model(metric.round(now.points)), np.isnan(values)
+        expected, missing = model(metric.round(self._snapped(now.points))), np.isnan(values)
         # what is only expected is never better than what was seen
         lift = max(0.0, np.nanmin(values) - expected[missing].min())
         filled = np.where(missing, expected + lift, values)
-        state = replace(state, batch=_next_batch(state.batch, done), model=model, metric=metric)
+        batch = _next_batch(state.batch, done - now.free)
+        state = replace(state, batch=batch, model=model, metric=metric)
         return self._ended(state, filled)
 
     def _ended(self, state: Evolution, values: np.ndarray) -> Evolution:
@@ -559,14 +809,15 @@ class EvolutionStrategy:
         now, inside = state.under_way, state.inside
         assert now is not None
         assert inside is not None
-        search = _restored(inside)
-        ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(float)
-        search.tell(list(zip(now.points, ranks.tolist(), strict=True)))
+        search, inside = self._learned(inside, now.points, _ranks(values))
         seen = now.values[np.isfinite(now.values)]
-        spread = state.spread or (float(np.ptp(seen)) if len(seen) else 0.0)
+        if self.limits is not None and feasible(seen).any():
+            seen = seen[feasible(seen)]
+        known = bool(feasible(seen).any())
+        spread = state.spread or (float(np.ptp(seen)) if known else 0.0)
         enough = 10 + math.ceil(30 * now.points.shape[1] / state.size)
         best = (*state.best, float(seen.min(initial=np.inf)))[-enough:]
-        state = replace(state, inside=_kept(search), under_way=None, best=best, spread=spread)
+        state = replace(state, inside=inside, under_way=None, best=best, spread=spread)
         vain = state.owed < 0  # nothing better than the start, for too long
         if not vain and not self._at_rest(state, seen, enough) and not search.should_stop():
             return state
@@ -584,18 +835,68 @@ class EvolutionStrategy:
         if len(state.best) < enough or not len(seen) or not np.isfinite(state.best).all():
             return False
         least, most = min(state.best), max(*state.best, float(seen.max()))
+        if self.steps is not None:  # neighbours of a whole number never have the same value
+            most = max(state.best)
         resolution = 4 * np.spacing(max(abs(least), abs(most)))
         return most - least <= max(self.config.atol + self.config.tol * state.spread, resolution)
 
     # units
 
+    @property
+    def _bounded(self) -> np.ndarray | None:
+        """Variables whose points are drawn again beyond bounds; whole ones are rounded instead."""
+        return None if self.steps is None else self.steps == 0
+
+    def _snapped(self, u: np.ndarray) -> np.ndarray:
+        """Whole variables in the middle of their part of the unit cube."""
+        if self.steps is None:
+            return u
+        n = np.maximum(self.steps, 1)
+        return np.where(self.steps > 0, (np.clip(np.floor(u * n), 0, n - 1) + 0.5) / n, u)
+
+    def _metric(self, inside: dict[str, Any]) -> "_Metric":
+        metric = _Metric.of(inside)
+        return metric if self.steps is None else metric.stretched(inside["margin"])
+
+    def _learned(
+        self, inside: dict[str, Any], points: np.ndarray, ranks: np.ndarray
+    ) -> tuple[Any, dict[str, Any]]:
+        """The strategy after a generation; whole variables keep a margin to their neighbours."""
+        search = _restored(inside)
+        if self.steps is None:
+            search.tell(list(zip(points, ranks.tolist(), strict=True)))
+            return search, _kept(search)
+        from cmaes import CMAwM
+
+        n = np.maximum(self.steps, 1)
+        edge = np.where(self.steps > 0, 0.5 / n, 0.0)
+        bounds = np.stack([edge, 1 - edge], axis=1)
+        step = np.where(self.steps > 0, 1 / n, 0.0)
+        mean = inside["_mean"]
+        marginal = CMAwM(
+            np.full(len(mean), 0.5), 1.0, bounds, step, seed=0, population_size=len(points)
+        )
+        marginal._cma, marginal._A = search, inside["margin"].copy()
+        drawn = mean + (points - mean) / marginal._A
+        marginal.tell(list(zip(drawn, ranks.tolist(), strict=True)))
+        return search, _kept(search) | {"margin": marginal._A}
+
     def _unit(self, x: np.ndarray) -> np.ndarray:
         free = self.free
+        if self.steps is not None:
+            half, n = 0.5 * (self.steps > 0), (self.high - self.low)[free]
+            return np.clip((x[:, free] - self.low[free] + half) / (n + 2 * half), 0, 1)
         return np.clip((x[:, free] - self.low[free]) / (self.high - self.low)[free], 0, 1)
 
     def _own(self, u: np.ndarray) -> np.ndarray:
         x = np.tile(self.low, (len(u), 1))
         free = self.free
+        if self.steps is not None:
+            n = np.maximum(self.steps, 1)
+            at = np.clip(np.floor(u * n), 0, n - 1)
+            wide = (self.high - self.low)[free]
+            x[:, free] = self.low[free] + np.where(self.steps > 0, at, u * wide)
+            return np.clip(x, self.low, self.high)
         x[:, free] = self.low[free] + u * (self.high - self.low)[free]
         return np.clip(x, self.low, self.high)
 
@@ -613,15 +914,25 @@ class _Metric:
         B, d = inside["_B"], np.maximum(inside["_D"], 1e-150)
         return cls(inside["_mean"], B / (d * inside["_sigma"]), (B * d).T * inside["_sigma"])
 
-    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Points of the strategy; those out of the cube are drawn again, then moved inside."""
+    def sample(
+        self, rng: np.random.Generator, size: int, which: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Points of the strategy; those out of the cube are drawn again, then moved inside.
+
+        `which`: the variables that this is about; None: all.
+        """
         x = self.back(rng.normal(size=(size, len(self.mean))))
+        which = np.ones(x.shape[1], bool) if which is None else which
         for _ in range(_AGAIN):
-            out = np.any((x < 0) | (x > 1), axis=1)
+            out = np.any(((x < 0) | (x > 1)) & which, axis=1)
             if not out.any():
                 return x
             x[out] = self.back(rng.normal(size=(int(out.sum()), len(self.mean))))
-        return np.clip(x, 0, 1)
+        return np.where(which, np.clip(x, 0, 1), x)
+
+    def stretched(self, by: np.ndarray) -> "_Metric":
+        """Wider by a factor for each variable."""
+        return _Metric(self.mean, self.to / by[:, None], self.fro * by)
 
     def round(self, x: np.ndarray) -> np.ndarray:
         return (x - self.mean) @ self.to
@@ -638,6 +949,15 @@ class _Metric:
 
     def back(self, z: np.ndarray) -> np.ndarray:
         return self.mean + z @ self.fro
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    return np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(float)
+
+
+def _infeasible(values: np.ndarray) -> np.ndarray:
+    """Values that stand for a broken constraint; a failure is not one."""
+    return np.isfinite(values) & ~feasible(values)
 
 
 def _usual(D: int) -> int:

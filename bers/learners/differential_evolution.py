@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.checks import whole
+from bers.data.checks import LARGEST, whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.reuse.points import Drawn, PointGuide
@@ -490,6 +490,8 @@ class DifferentialEvolution:
     ) -> Population:
         """Points that somebody else evaluated, each in the worst agent's place if it is better.
 
+        An agent that was measured once more has its least value.
+
         >>> search = DE().on(lambda x: x[:, 0], np.zeros(1), np.ones(1))
         >>> agents = Population(np.array([[0.2], [0.9]]), np.array([2.0, 9.0]))
         >>> search.adopted(agents, np.array([[0.1], [0.5]]), np.array([1.0, 5.0])).f.tolist()
@@ -497,6 +499,10 @@ class DifferentialEvolution:
         """
         at, values = agents.x.copy(), agents.f.copy()
         for point, value in zip(x, f, strict=True):
+            same = np.all(at == point, axis=1)
+            if same.any():
+                values[same] = np.minimum(values[same], value)
+                continue
             worst = int(np.argmax(values))
             if value < values[worst]:
                 at[worst], values[worst] = point, value
@@ -532,7 +538,7 @@ class DifferentialEvolution:
         """
         values = agents.f.tolist()  # plain numbers overflow without a warning
         mean = sum(values) / len(values)
-        if not math.isfinite(mean):
+        if not math.isfinite(mean) or max(values) > LARGEST:  # some are not feasible yet
             return False
         away = math.dist(values, [mean] * len(values))
         return away / math.sqrt(len(values)) <= self.config.atol + self.config.tol * abs(mean)

@@ -7,7 +7,8 @@ with the weights of the past runs. Without sources it is the plain learner, bit 
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Literal
+from functools import wraps
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,15 +25,36 @@ from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.ask_tell import Optimizer, default_learner
 from bers.optimise.objective import Objective
-from bers.optimise.old_words import SCIPY_ONLY, old_settings
+from bers.optimise.old_words import old_settings
+from bers.optimise.space import Space, with_words
 from bers.parallel import Map
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _ITERATIONS = 1000
 _ENDLESS = 10**9
 _RESTARTS = 2  # of CMA-ES, where nobody said how many evaluations there are
 
 
-@old_words(old_settings(DE(), ReuseConfig(), disp=True, refused=SCIPY_ONLY))
+def _in_space(function: F) -> F:
+    """`integrality` and `constraints`, scipy's words, join the bounds: one `Space`."""
+
+    @wraps(function)
+    def call(*args: Any, integrality: Any = None, constraints: Any = None, **words: Any) -> Any:
+        if integrality is None and constraints is None:
+            return function(*args, **words)
+        if len(args) > 1:
+            bounds = with_words(args[1], integrality, constraints)
+            return function(args[0], bounds, *args[2:], **words)
+        if "bounds" in words:  # else Python says what is missing
+            words["bounds"] = with_words(words["bounds"], integrality, constraints)
+        return function(*args, **words)
+
+    return call  # pyright: ignore[reportReturnType]
+
+
+@old_words(old_settings(DE(), ReuseConfig(), disp=True))
+@_in_space
 def minimize(
     fun: Callable[..., Any],
     bounds: Any,
@@ -59,7 +81,9 @@ def minimize(
         Called with one point, shape (D,), and `args`; gives one number. Not finite counts as the
         worst.
     bounds
-        Pairs (low, high), one per variable, or scipy's Bounds. Equal ones fix a variable.
+        Pairs (low, high), one per variable, or scipy's Bounds. Equal ones fix a variable. Or a
+        `bers.Space`, with whole numbers and constraints; `integrality=` and `constraints=`, as
+        scipy's differential_evolution has them, are short for it.
     args
         Further arguments of `fun`.
     sources
@@ -96,7 +120,8 @@ def minimize(
     OptimizeResult
         x, fun, success, message, nit, nfev, population, population_energies; with sources, weights
         and sources_used by name, weight_history, ranking; x_all and fun_all, every point
-        evaluated, so that a result is a source of the next run.
+        evaluated, so that a result is a source of the next run. With constraints, constr,
+        constr_violation and maxcv.
 
     Examples
     --------
@@ -111,7 +136,7 @@ def minimize(
     """
     none = isinstance(sources, tuple) and not sources
     if isinstance(args, Mapping | list) and none:  # the third place was that of sources
-        warn_old("minimize(fun, bounds, runs)", "minimize(fun, bounds, sources=runs)", stacklevel=4)
+        warn_old("minimize(fun, bounds, runs)", "minimize(fun, bounds, sources=runs)", stacklevel=5)
         args, sources = (), args
     learner = at_once(default_learner() if learner is None else learner, vectorized, workers)
     if isinstance(learner, CMAES) and learner.restarts is None:
@@ -120,6 +145,8 @@ def minimize(
         endless = isinstance(learner, CMAES) and np.isfinite(maxfun)
         maxiter = _ENDLESS if endless else _ITERATIONS
     whole(maxiter, "maxiter", 0)
+    if vectorized and isinstance(bounds, Space):
+        bounds = replace(bounds, vectorized=True)
     objective = Objective(fun, args, vectorized=vectorized, workers=workers, maxfun=maxfun)
     bar = False if progress == "lines" else progress
     optimizer = Optimizer(
@@ -158,7 +185,7 @@ def at_once(learner: Any, vectorized: bool, workers: int | Map | None) -> Any:
         warnings.warn(
             'workers works on a whole generation, so updating is "deferred".',
             BersWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return replace(learner, updating="deferred")  # pyright: ignore
 
@@ -172,6 +199,7 @@ def _run(
     lines: bool,
 ) -> tuple[str, bool]:
     """Iterations until something says stop: why, and whether that is a success."""
+    evaluated, vain = 0, 0
     while True:
         if not optimizer.advance(objective, last=True):
             return "Maximum number of function evaluations has been exceeded.", False
@@ -191,10 +219,16 @@ def _run(
             return "Maximum number of iterations has been exceeded.", False
         if objective.nfev >= objective.maxfun:
             return "Maximum number of function evaluations has been exceeded.", False
+        vain, evaluated = vain + 1 if objective.nfev == evaluated else 0, objective.nfev
+        if optimizer.limits is not None and vain > optimizer.patience:
+            return "The search finds no point that is new and feasible.", True
 
 
 def _result(optimizer: Optimizer, objective: Objective, **more: Any) -> OptimizeResult:
     result = optimizer.result(**more)
+    if result.get("maxcv", 0) > 0:
+        said = f"The solution does not satisfy the constraints, MAXCV = {result.maxcv}"
+        result.update(success=False, message=said)
     result.nfev = objective.nfev
     result.not_finite = objective.not_finite
     return result

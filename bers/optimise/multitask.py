@@ -27,6 +27,7 @@ from bers.optimise.inputs import as_sources, box
 from bers.optimise.minimize import at_once
 from bers.optimise.objective import Objective
 from bers.optimise.old_words import old_settings
+from bers.optimise.space import Space
 from bers.parallel import Map
 from bers.reuse.points import Guard, PointGuide, best_points, fall
 from bers.text import unique
@@ -141,6 +142,10 @@ def minimize_many(
     named = dict(funs) if isinstance(funs, Mapping) else dict(enumerate(funs))
     if len(named) < 2:
         raise ConfigError("minimize_many needs at least two functions; for one, use minimize.")
+    if isinstance(bounds, Space):
+        raise ConfigError(
+            "minimize_many takes no bers.Space. Give pairs (low, high), or minimise one by one."
+        )
     whole_generations = vectorized or workers not in (1, None)
     learner = at_once(DE() if learner is None else learner, whole_generations, 1)
     if isinstance(learner, AskTell) or not callable(getattr(learner, "on", None)):

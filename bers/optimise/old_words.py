@@ -13,8 +13,6 @@ from bers.errors import ConfigError
 from bers.learners.differential_evolution import DE
 from bers.trust.objective import METRICS
 
-SCIPY_ONLY = frozenset({"integrality", "constraints"})
-"""Words of scipy's that `bers.minimize` does not have."""
 _LEARNER = {
     "population_size": "population",
     "mutation": "mutation",
@@ -36,10 +34,9 @@ _REUSE = {
 
 
 def old_settings(
-    learner: DE, reuse: ReuseConfig, *, disp: bool = False, refused: frozenset[str] = frozenset()
+    learner: DE, reuse: ReuseConfig, *, disp: bool = False
 ) -> Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, str]]]:
-    """A translation for functions with these defaults; `disp`, if they had that word;
-    words that are `refused` have no place here.
+    """A translation for functions with these defaults; `disp`, if they had that word.
 
     >>> new, said = old_settings(DE(), ReuseConfig())({"metric": "shape", "rng": 0})
     >>> new["reuse"].rule, said
@@ -48,11 +45,6 @@ def old_settings(
 
     def translate(words: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
         words, said = dict(words), {}
-        for name in sorted(refused & words.keys()):
-            raise ConfigError(
-                f"{name}= is not for this search. "
-                "bers.integrations.scipy.differential_evolution takes it, and sources= too."
-            )
         for record, names, start in (("learner", _LEARNER, learner), ("reuse", _REUSE, reuse)):
             found = {old: words.pop(old) for old in names if old in words}
             told = {old: names[old] for old in found}

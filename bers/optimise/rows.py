@@ -73,11 +73,13 @@ def recognised(
     wanted: Float64[np.ndarray, "k D"],
     low: Float64[np.ndarray, " D"],
     high: Float64[np.ndarray, " D"],
+    coarsest: float = _COARSEST,
 ) -> int | None:
     """Which of the wanted points a row is, by the digits that it was told with; None: no one.
 
     Rows are written with so many decimals or so many digits, or are copies in single precision. Of
-    several points that a row may be, it is the nearest.
+    several points that a row may be, it is the nearest. Digits that are coarser than this share of
+    a variable's range tell no points apart.
 
     >>> wanted = np.array([[0.123456789, 0.5], [0.2, 0.7]])
     >>> box = np.zeros(2), np.ones(2)
@@ -94,7 +96,7 @@ def recognised(
         ways.append(single * np.maximum(np.abs(low), np.abs(high)))
     away, fits = np.abs(wanted - x), np.zeros(len(wanted), bool)
     for near in ways:
-        if np.all((near <= _COARSEST * width) | (width == 0)):
+        if np.all((near <= coarsest * width) | (width == 0)):
             fits |= np.all(away <= near + np.spacing(np.abs(x)), axis=1)
     if not fits.any():
         return None

@@ -316,14 +316,6 @@ def test_bad_settings_are_refused(settings, said):
         CMAES(**settings)
 
 
-def test_what_only_scipy_has_is_refused():
-    for word in ("integrality", "constraints"):
-        with pytest.raises(
-            ConfigError, match=rf"{word}= is not for this search. bers.integrations"
-        ):
-            minimize(bent, BOUNDS, **{word: [True]})
-
-
 # past runs
 
 
@@ -358,13 +350,51 @@ def test_with_chance_0_it_is_the_plain_search_bit_for_bit():
     np.testing.assert_array_equal(plain.x_all, reused.x_all)
 
 
-def test_of_many_sources_more_are_tried_only_while_that_pays():
-    bad = {f"bad {i}": past(2.3 + 0.003 * i, seed=i, rows=30) for i in range(70)}
-    result = minimize(bent, BOUNDS, sources=bad, rng=0, maxfun=100, reuse=BLIND)
-    assert 32 <= sum(result.sources_used.values()) <= 64
-    good = bad | {"right": past(0.0)}
-    used = minimize(bent, BOUNDS, sources=good, rng=0, maxfun=100, reuse=BLIND).sources_used
-    assert sum(used.values()) <= 71
+def bowls(count, seed=0):
+    """Past runs on bowls all over the box: where each expects the minimum, there is none."""
+    rng = np.random.default_rng(seed)
+    runs = []
+    for _ in range(count):
+        x = rng.uniform([low for low, _ in BOUNDS], [high for _, high in BOUNDS], (80, D))
+        runs.append((x, np.sum((x - x[0]) ** 2, axis=1)))
+    return runs
+
+
+@pytest.mark.parametrize(("count", "share"), [(20, 0.85), (50, 0.6)])
+def test_many_misleading_sources_are_not_all_tried(count, share):
+    tried = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        waves = rng.normal(size=D)
+
+        def unlike(x, waves=waves):
+            return float(np.sin(9 * (x @ waves)))
+
+        result = minimize(
+            unlike, BOUNDS, sources=bowls(count, seed), rng=seed, maxfun=70, reuse=BLIND
+        )
+        tried.append(sum(result.sources_used.values()))
+    assert min(tried) >= 8
+    assert np.mean(tried) <= share * count
+
+
+def test_the_right_one_of_many_is_found_before_most_others():
+    used = []
+    for seed in range(6):
+        sources = {f"bad {i}": one for i, one in enumerate(bowls(29, seed))}
+        names = [*sources, "right"]
+        np.random.default_rng(seed).shuffle(names)
+        sources["right"] = past(0.1, rows=80, seed=seed)
+        sources = {name: sources[name] for name in names}
+        result = minimize(bent, BOUNDS, sources=sources, rng=seed, maxfun=70, reuse=BLIND)
+        assert result.sources_used["right"] == 1
+        used.append(sum(result.sources_used.values()))
+    assert np.mean(used) <= 22
+
+
+def test_few_sources_are_all_tried():
+    result = minimize(bent, BOUNDS, sources=bowls(8), rng=0, maxfun=60, reuse=BLIND)
+    assert set(result.sources_used.values()) == {1}
 
 
 def test_weights_are_found_at_times_and_know_all_rows_in_the_end():

@@ -109,6 +109,8 @@ def first_used(rng: np.random.Generator, fun: Fun, D: int, sources: Runs) -> int
     with suppress(Enough):
         ours(rng, kept, D, sources)
     x = np.concatenate(seen)
+    there = np.abs(x[:, None] - [*tops, np.full(D, 0.5)]).max(axis=2).min(axis=1) < 1e-9
+    x = x[there]  # what was tried before the search began
     away = np.abs(tops - x[np.argmin(fun(x))]).max(axis=1)
     return int(np.argmin(away)) if away.min() < 1e-9 else -1
 
