@@ -572,9 +572,10 @@ def _notes_on_inputs(
         ratio = np.maximum(ratio, 1 / ratio)
         at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
         if ratio[at] > _UNITS:
+            size = "large" if spread[at] > middle[at[1]] else "small"
             yield (
                 f"column {printable(columns[int(at[1])], 30)} of '{some[at[0]][1]}' is "
-                f"{ratio[at]:.0f} times as large or small as in the others: is it in other units?"
+                f"{ratio[at]:.0f} times as {size} as in the others: is it in other units?"
             )
 
 

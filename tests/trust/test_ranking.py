@@ -200,7 +200,7 @@ def test_a_column_in_other_units_is_named_with_whose_it_is(sources, target, rank
     else:
         target, odd = thousandfold(target), target.name
     notes = " ".join(_ranked(some, target, draws=20).warnings)
-    found = re.findall(r"column (\w+) of '([^']+)' is (\d+) times as large or small", notes)
+    found = re.findall(r"column (\w+) of '([^']+)' is (\d+) times as large as", notes)
     assert len(found) == 1
     assert found[0][:2] == ("x1", odd)
     assert 750 <= int(found[0][2]) <= 1300
