@@ -33,8 +33,7 @@ class Row:
     machine: dict[str, object] = field(default_factory=lambda: machine())
     floor: float = math.nan
     """What the part that nobody can do without takes alone, in the unit of `ours`, measured in the
-    same run: the same matrix products, the same decoding, the slope of the same copies. NaN: not
-    measured."""
+    same run: the same matrix products, the same decoding. NaN: not measured."""
 
     @property
     def met(self) -> bool:

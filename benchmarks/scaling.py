@@ -18,8 +18,6 @@ SLOPES = (
     "pass", "read", "factor", "factor_bytes", "heads", "program", "odds", "training", "trials",
 )  # fmt: skip
 """The series that have a row of their own in the table."""
-_FLOORS = {"training": ("products", "the slope of its matrix products alone")}
-"""What nobody can do without, for series whose goal may be missed."""
 _MOST = 1.1  # times the slope to be expected
 _FLAT = 1.25  # times the cost of a batch of 64 sources, for 256
 
@@ -48,7 +46,7 @@ def made(found: dict) -> list[Row]:
 def _slope(found: dict, name: str) -> Row:
     series, points = SERIES[name], found["series"][name]
     slope = series.slope(points)
-    row = Row(
+    return Row(
         f"scaling_{name}",
         slope,
         series.expected,
@@ -61,10 +59,6 @@ def _slope(found: dict, name: str) -> Row:
         f"{points_listed(series, points)}.",
         machine=found["machine"],
     )
-    if row.met or name not in _FLOORS:
-        return row
-    floor, what = _FLOORS[name]
-    return row.above(SERIES[floor].slope(found["series"][floor]), what)
 
 
 def _flat(found: dict) -> Row:

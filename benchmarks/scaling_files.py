@@ -12,9 +12,8 @@ from pathlib import Path
 
 import numpy as np
 from cpu_clock import Points, measured
-from encoder_products import products
 from resident import resident_mib
-from scaling_fit import GROUP, HEADS, STRETCH
+from scaling_fit import GROUP, STRETCH
 
 import bers
 from bers.data.shards import Shards
@@ -47,7 +46,7 @@ def main() -> None:
             "pass": measured("pass", _passes(long), rounds=3),
             "drawing": _drawing(folder),
             "opening": measured("opening", {g: _opening(folder, g) for g in _FOOTERS}),
-            **_training(),
+            "training": [(N, t / STRETCH) for N, t in _training()],
         }
         largest = folder / f"{_ROWS[-1]}.parquet"
         row = largest.stat().st_size / _ROWS[-1]
@@ -107,8 +106,8 @@ def _footer_bytes(folder: Path) -> float:
     return (resident_mib() - before) * 2**20 / (groups * len(kept))
 
 
-def _training() -> dict[str, Points]:
-    """A batch of sources in memory, drawing included; and its matrix products alone."""
+def _training() -> Points:
+    """A hundred batches of sources in memory, drawing included."""
     rng = np.random.default_rng(0)
     x = rng.standard_normal((2000, INPUTS))
     every = [
@@ -119,14 +118,12 @@ def _training() -> dict[str, Points]:
     state = new_state(new_encoder(rng, INPUTS, config=config), config=config)
     labels = label_scales(every, config=config, memory=Memory())
     how = {"batches": STRETCH, "inputs": inputs, "config": config, "show": False}
-    calls = {N: partial(train, rng, state, every[:N], labels=labels[:N], **how) for N in _SOURCES}
-    # the first call compiles
-    trained = measured("training", calls, rounds=3, long=float("inf"))
-    alone = {N: products(0, INPUTS, min(N, HEADS)) for N in _SOURCES}
-    return {
-        "training": [(N, t / STRETCH) for N, t in trained],
-        "products": measured("products", alone, rounds=3),
-    }
+    return measured(
+        "training",
+        {N: partial(train, rng, state, every[:N], labels=labels[:N], **how) for N in _SOURCES},
+        rounds=3,
+        long=float("inf"),  # the first call compiles
+    )
 
 
 if __name__ == "__main__":

@@ -80,7 +80,6 @@ SERIES: dict[str, Series] = {
     "odds": Series("weights: the default rule", "sources", 1),
     "draws": Series("intervals of the weights, 400 draws", "sources", 1),
     "training": Series("training, a batch", "sources", 1, upto=HEADS),
-    "products": Series("matrix products of a batch, alone", "sources", 1, upto=HEADS),
     "drawing": Series("drawing 100 batches from disk", "rows", 1, upto=POOLED * GROUP),
     "opening": Series("opening a file", "row groups", 1),
     "part_bytes": Series("what a worker is told of a part, in bytes", "row groups", 1, unit="B"),
