@@ -11,7 +11,7 @@ from itertools import pairwise
 import jax
 import numpy as np
 
-from bers import ModelConfig
+from bers.model.config import ModelConfig
 
 
 def products(rows: int, inputs: int, heads: int = 4) -> Callable[[], object]:
