@@ -51,8 +51,8 @@ package: ## both distributions: built, checked, and the wheels tried in an envir
 lowest: ## the tests of data, model and trust with the oldest dependencies that are promised
 	rm -rf build/lowest
 	mkdir -p build && $(PYTHON) -m venv build/lowest
-	.ci/lowest plot > build/lowest/pins.txt
-	PIP_CONSTRAINT=build/lowest/pins.txt build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[plot]' beartype h5py hypothesis pandas polars pytest
+	$(PYTHON) .ci/lowest plot constrained sklearn > build/lowest/pins.txt
+	PIP_CONSTRAINT=build/lowest/pins.txt build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -e '.[plot,constrained,sklearn]' beartype h5py hypothesis mpmath pandas polars pytest quadprog statsmodels
 	build/lowest/bin/python -m pytest -q tests/model tests/trust tests/data --ignore=tests/data/test_minari.py
 
 lint: $(VENV)/.dev ## style and types

@@ -53,7 +53,7 @@ def rows() -> list[Row]:
             n_peer,
             "Ours includes reading and checking Parquet; the peer's rows are in memory already. "
             f"Streamed mu against a direct solution: {distance:.0e}.",
-        ).above(_SIZES["1e7"] / median(decoded)),
+        ).above(_SIZES["1e7"] / median(decoded), "decoding the files"),
         _race(
             "posterior_files",
             _SIZES["1e7"] / seconds["1e7"],

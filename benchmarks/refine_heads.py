@@ -31,14 +31,6 @@ def ours(subset: int | None = None) -> Callable[[], object]:
     return lambda: refine(model, sources, batches=1, subset=subset, memory=memory)
 
 
-def products() -> Callable[[], object]:
-    """The encoder's matrix products on all rows, and nothing else: nobody can do without them."""
-    rng = np.random.default_rng(0)
-    shapes = (4 * N, INPUTS), (INPUTS, 200), (200, 200)
-    x, first, second = (rng.standard_normal(shape).astype(np.float32) for shape in shapes)
-    return lambda: (x @ first) @ second
-
-
 def peer(subset: int | None = None) -> Callable[[], object]:
     """The same in PyTorch, from the same weights."""
     torch.manual_seed(0)

@@ -7,7 +7,8 @@
 from functools import partial
 
 from apart import apart
-from refine_heads import CALLS, ROUNDS, heads, ours, peer
+from encoder_products import products
+from refine_heads import CALLS, INPUTS, ROUNDS, heads, ours, peer
 from row import Row, faster
 from timing import say, take_turns
 from torch_threads import faster_of, variants
@@ -24,6 +25,7 @@ def rows() -> list[Row]:
     error = subset_error(*heads(), _SUBSET).max()
     makers = {
         "ours": partial(ours, _SUBSET),
+        "floor": partial(products, 4 * _SUBSET, INPUTS),
         **variants(_PEERS["refine_subset"], peer),
         **variants(_PEERS["refine_subset_both"], partial(peer, _SUBSET)),
     }
@@ -47,4 +49,4 @@ def _row(name: str, seconds: dict[str, float], note: str) -> Row:
         unit="ms (less is better)",
         note=note,
         less_is_better=True,
-    )
+    ).above(1e3 * seconds["floor"], "the encoder's matrix products on those rows and a mini-batch")

@@ -10,6 +10,8 @@ from functools import partial
 
 import torch
 from apart import apart
+from bers_studies.static.demonstrations import DIMENSION
+from encoder_products import products
 from one_thread import one_thread
 from reuse_data import GENERATIONS, TRANSFORM, past_runs, recorded
 from row import Row, at_most, faster
@@ -24,6 +26,7 @@ ROUNDS, CALLS = 10, 49  # with the call that does not count, half a run
 _SUBSET = ReuseConfig().subset
 _PAPER = {"subset": None, "rule": "weights"}
 _UNIT = "ms (less is better)"
+_FLOOR = "the encoder's matrix products on those rows and a mini-batch"
 
 
 def rows() -> list[Row]:
@@ -33,6 +36,8 @@ def rows() -> list[Row]:
         "ours, paper": partial(ours, **_PAPER),
         "torch": peer,
         "torch, subset": partial(peer, subset=_SUBSET),
+        "products": partial(products, 4 * _SUBSET, DIMENSION),
+        "products, paper": partial(products, _rows_of_a_generation(), DIMENSION),
     }
     with one_thread(), apart("reuse_generation", makers) as turns:
         seconds = take_turns("reuse_generation", turns, rounds=ROUNDS, calls=CALLS)
@@ -61,13 +66,18 @@ def rows() -> list[Row]:
             note=f"The library's rule; posteriors from {_SUBSET} rows per head. PyTorch on as many "
             f"rows takes {ms['torch, subset']:.3g} ms, ratio "
             f"{ms['torch, subset'] / ms['ours']:.2f}.",
-        ),
+        ).above(ms["products"], _FLOOR),
         race(
             "reuse_generation_paper",
             ms["ours, paper"],
             note="The paper's rule and all rows on both sides, which pass the encoder each time.",
-        ),
+        ).above(ms["products, paper"], _FLOOR),
     ]
+
+
+def _rows_of_a_generation() -> int:
+    """Of all sources, and of the target halfway."""
+    return sum(source.n for source in past_runs()) + 32 * (GENERATIONS + 1) // 2
 
 
 def ours(**how: object) -> Callable[[], object]:

@@ -44,9 +44,11 @@ class Row:
 
     @property
     def out_of_reach(self) -> bool:
-        """Whether a race would be lost even if all but that part took no time."""
-        if math.isnan(self.floor) or self.rule != RACE:
+        """Whether the goal would be missed even if all but that part took no time."""
+        if math.isnan(self.floor):
             return False
+        if self.rule != RACE:
+            return (self.floor if self.rule == LIMIT else self.floor / self.peer) > self.goal
         faster_is_more = math.isclose(self.ratio, self.ours / self.peer, rel_tol=1e-6)
         best = self.floor / self.peer if faster_is_more else self.peer / self.floor
         return best < self.goal
@@ -58,12 +60,17 @@ class Row:
             del values["floor"]
         return {**values, "met": self.met}
 
-    def above(self, floor: float) -> "Row":
-        """The same with its floor; how near it is decides where the goal cannot be met."""
+    def above(self, floor: float, what: str = "") -> "Row":
+        """The same with its floor, which is `what`; where the goal cannot be met, how near it is
+        decides."""
         row = replace(self, floor=floor)
         share = max(self.ours, floor) / min(self.ours, floor)
-        said = " No program can meet the goal here." if row.out_of_reach else ""
-        return replace(row, note=f"{self.note} {share:.2f} times the floor.{said}")
+        said = f" {share:.2f} times the floor{what and f', {what}'}."
+        if row.out_of_reach:
+            said += " No program can meet the goal here; it is judged by that."
+        elif not row.met:
+            said += " The floor leaves room: the goal is missed."
+        return replace(row, note=self.note + said)
 
 
 def faster(

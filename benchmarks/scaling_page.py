@@ -79,7 +79,7 @@ def _blocks(found: dict) -> dict[str, list[str]]:
 def _measured(found: dict) -> list[str]:
     about = found["machine"]
     lines = [
-        f"CPU time in one thread of {about['cpu']}, {about['measured']}; medians.",
+        f"CPU time in one thread of {about['cpu']}, {about['measured']}; medians.{_again(found)}",
         "",
         "| step | by | expected | slope | measured |",
         "|---|---|---|---|---|",
@@ -94,12 +94,20 @@ def _measured(found: dict) -> list[str]:
     return lines
 
 
+def _again(found: dict) -> str:
+    """Series that were measured alone, after their program had changed."""
+    later = found.get("again", {})
+    said = [f"{' and '.join(names)} on {day}" for day, names in later.items()]
+    return f" Measured again: {', '.join(said)}." if said else ""
+
+
 def _system(found: dict) -> list[str]:
     share = found["system"]
     return [
         f"At {count(share['sources'])} sources, {share['heads']:.0%} of the CPU time of heads is "
-        "the system's, which hands out memory page by page: this is why they grow faster than "
-        f"their arithmetic. Of the default rule's CPU time it is {share['odds']:.0%}."
+        "the system's, which hands out memory page by page. They are worked on in blocks that stay "
+        "in cache; all at once, they would grow faster than their arithmetic. Of the default "
+        f"rule's CPU time the system's share is {share['odds']:.0%}."
     ]
 
 

@@ -6,6 +6,7 @@ Enters: names and numbers. Leaves: HTML and SVG that ask for nothing else; every
 import html
 import math
 from collections.abc import Iterable, Sequence
+from itertools import compress
 
 from bers.text import printable
 
@@ -20,7 +21,7 @@ _STYLE = """
   --bar: #00796b; --rest: #8a9494 }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e7ea; --soft: #a4abb5; --paper: #16191f;
   --line: #343a44; --rail: #262b33; --bar: #4db6ac; --rest: #7c8591 } }
-body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60rem; padding: 0 1rem;
+body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 66rem; padding: 0 1rem;
   color: var(--ink); background: var(--paper) }
 h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2rem 0 .5rem }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
@@ -34,8 +35,9 @@ td:first-child, th:first-child { text-align: left }
 .rail i { position: absolute; top: 0; bottom: 0; background: var(--bar); border-radius: 4px }
 .rail i.rest { background: var(--rest) }
 .rail b { position: absolute; top: .6rem; height: 2px; background: var(--ink) }
-svg { width: 100%; height: auto; max-width: 44rem; display: block }
+svg { width: 100%; height: auto; max-width: 44rem; display: block; overflow: visible }
 svg text { font-size: 14px; fill: var(--ink) }
+@media (max-width: 600px) { svg text { font-size: 22px } }
 svg .line { fill: none; stroke: var(--bar); stroke-width: 2.5 }
 svg .axis { fill: none; stroke: var(--rest) }
 svg .grid { stroke: var(--rail) } .soft { color: var(--soft) }
@@ -64,13 +66,15 @@ def text(anything: object, longest: int = 60) -> str:
 
 
 def rows_of(cells: Sequence[Sequence[str]]) -> str:
-    """A table, the first row its head; it scrolls where the window is narrow.
+    """A table, the first row its head, without columns that hold nothing; it scrolls where the
+    window is narrow.
 
-    >>> rows_of([["a"], ["1"]])
+    >>> rows_of([["a", "b"], ["1", ""]])
     '<div class="wide"><table><tr><th>a</th></tr><tr><td>1</td></tr></table></div>'
     """
     lines = []
-    for i, row in enumerate(cells):
+    some = [any(column[1:]) or len(column) == 1 for column in zip(*cells, strict=True)]
+    for i, row in enumerate(compress(row, some) for row in cells):
         kind = "th" if i == 0 else "td"
         joined = "".join(f"<{kind}>{html.escape(cell)}</{kind}>" for cell in row)
         lines.append(f"<tr>{joined}</tr>")
@@ -127,7 +131,9 @@ def curve(values: Iterable[float], across: str, up: str, first: int = 1) -> str:
     step = -(-len(known) // 400)
     kept = [*known[::step], *([known[-1]] if (len(known) - 1) % step else [])]
     low, high = min(v for _, v in kept), max(v for _, v in kept)
-    high = high if high > low else low + 1.0
+    if high == low:  # one value all along runs through the middle
+        pad = abs(low) / 10 or 0.5
+        low, high = low - pad, high + pad
     left, right = kept[0][0], max(kept[-1][0], kept[0][0] + 1)
 
     def place(at: float, value: float) -> str:

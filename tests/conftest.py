@@ -34,6 +34,7 @@ def pytest_configure(config):
     Each computes with one thread: there are as many workers as cores.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
+    if config.pluginmanager.has_plugin("cacheprovider"):
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(config.cache.mkdir("compiled")))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")

@@ -123,7 +123,13 @@ def test_curves_of_anything():
     assert ">100,000<" in long
     flat = curve([2.0], "a", "b")
     assert "nan" not in flat
-    assert "M90.0 212.0" in flat
+    assert "M90.0 121.0" in flat  # in the middle
+    for value in (0.0, 500.0, -3.0, 1e20, 1e-12):
+        ticks = [
+            float(t) for t in re.findall(r">(-?[\d.e+-]+)</text>", curve([value] * 3, "a", "b"))
+        ]
+        assert ticks[0] < ticks[1] < ticks[2]
+        assert ticks[1] == value
     drawn = curve([3.0, np.inf, 1.0], "a", "b")
     assert drawn.count("L") >= 1
     assert "inf" not in drawn

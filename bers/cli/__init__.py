@@ -20,8 +20,10 @@ from bers.cli.common import (
     Seed,
     Sep,
     Tables,
+    Units,
     X,
     Y,
+    as_options,
     new_console,
     print_scores,
     print_table,
@@ -65,6 +67,7 @@ def fit(
     decimal: Decimal = ".",
     encoding: Encoding = None,
     missing: Missing = None,
+    units: Units = None,
     seed: Seed = 0,
     progress: Progress = None,
 ) -> None:
@@ -80,7 +83,7 @@ def fit(
     config = ModelConfig(batches=batches, learning_rate=learning_rate, skip=skip, held_out=held_out)
     if model is not None and (model.is_dir() or not model.absolute().parent.is_dir()):
         raise ConfigError(f"--model {model} must be a file in a folder that exists.")
-    tables = Tables(x, y, drop_nonfinite, categories, sep, decimal, encoding, missing)
+    tables = Tables(x, y, drop_nonfinite, categories, sep, decimal, encoding, missing, units)
     sources, _ = tables.sources(source, None)
     rng = np.random.default_rng(seed)
     halves = [one.split(rng, held_out) for one in sources]
@@ -101,6 +104,7 @@ def info(
     decimal: Decimal = ".",
     encoding: Encoding = None,
     missing: Missing = None,
+    units: Units = None,
 ) -> None:
     """Say what is in files of demonstrations: rows, columns, labels, transforms."""
     import numpy as np
@@ -108,12 +112,12 @@ def info(
     from bers.data.checks import far_labels
     from bers.text import printable
 
-    tables = Tables(x, y, drop_nonfinite, False, sep, decimal, encoding, missing)
+    tables = Tables(x, y, drop_nonfinite, False, sep, decimal, encoding, missing, units)
     rows, notes = [], []
     for path in source:
         open_table = tables.unlabelled(path)
         if open_table is not None:
-            _print_columns(Path(path).name, open_table)
+            _print_columns(Path(path).name, *open_table)
             continue
         one = tables.load(path, source)
         columns = [printable(name, 20) for name in one.x_names]
@@ -135,7 +139,7 @@ def info(
         new_console().print(note, markup=False)
 
 
-def _print_columns(name: str, table: Any) -> None:
+def _print_columns(name: str, table: Any, why: str) -> None:
     """The columns of a table, of which one must be named as the label."""
     from bers.data.encoding import in_words
     from bers.text import printable
@@ -151,7 +155,7 @@ def _print_columns(name: str, table: Any) -> None:
     print_table(["column", "holds", "values", "missing"], rows)
     if more:
         console.print(f"... and {more:,} more columns.", markup=False)
-    console.print("No column has a usual name of a label. Name it with --y.\n", markup=False)
+    console.print(f"{as_options(why)}\n", markup=False)
 
 
 app.command()(demo)

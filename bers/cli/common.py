@@ -40,6 +40,9 @@ Encoding = Annotated[str | None, typer.Option(help="Of text files, such as latin
 Missing = Annotated[
     str | None, typer.Option(help="Of text files: words for no value, separated by commas.")
 ]
+Units = Annotated[
+    str | None, typer.Option(help="Of text files: what stands beside numbers: %, km. Taken off.")
+]
 
 _SAID = (
     (
@@ -104,6 +107,7 @@ class Tables:
     decimal: str = "."
     encoding: str | None = None
     missing: str | None = None
+    units: str | None = None
 
     def label(self, path: str, every: Sequence[str]) -> str | None:
         """What --y says of one of the files."""
@@ -122,7 +126,8 @@ class Tables:
 
         words = tuple(column_names(self.missing, "--missing") or ())
         sep = {"\\t": "\t", "tab": "\t"}.get(self.sep or "", self.sep)
-        return CSV(sep, self.decimal, self.encoding, words)
+        units = tuple(column_names(self.units, "--units") or ())
+        return CSV(sep, self.decimal, self.encoding, words, units)
 
     def load(self, path: str, every: Sequence[str] = ()) -> Any:
         """One source."""
@@ -133,8 +138,8 @@ class Tables:
         y = self.label(path, every or [path])
         return load(path, x=column_names(self.x), y=y, drop_nonfinite=self.drop_nonfinite, **more)
 
-    def unlabelled(self, path: str) -> Any:
-        """The columns of a table whose label nobody named and no usual name tells; else None."""
+    def unlabelled(self, path: str) -> tuple[Any, str] | None:
+        """A table whose label nobody named and no usual name tells, and why; else None."""
         from bers.data.formats import Options, format_of
         from bers.data.formats.tables import label_name
 
@@ -146,8 +151,8 @@ class Tables:
             return None
         try:
             label_name(table.schema.names, None, path)
-        except FileError:
-            return table
+        except FileError as error:
+            return table, str(error)
         return None
 
     def sources(self, paths: Sequence[str], target: str | None) -> tuple[list[Any], Any]:

@@ -22,6 +22,7 @@ from bers.cli.common import (
     Seed,
     Sep,
     Tables,
+    Units,
     X,
     Y,
     new_console,
@@ -67,6 +68,7 @@ def rank(
     decimal: Decimal = ".",
     encoding: Encoding = None,
     missing: Missing = None,
+    units: Units = None,
     backend: Annotated[
         str, typer.Option(help="Who works on the shards: threads, processes or ray.")
     ] = "threads",
@@ -91,7 +93,7 @@ def rank(
     if plot is not None and plot.suffix.lower() not in _PICTURES:
         raise ConfigError(f"--plot {plot} must end in .png, .pdf or .svg. Rename it.")
     known = _model(model, batches, learning_rate, skip)
-    tables = Tables(x, y, drop_nonfinite, categories, sep, decimal, encoding, missing)
+    tables = Tables(x, y, drop_nonfinite, categories, sep, decimal, encoding, missing, units)
     sources, new = tables.sources(source, target)
     if model is not None:
         _check_heads(known, sources, model)

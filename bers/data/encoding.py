@@ -20,6 +20,8 @@ MOST_LEVELS = 50
 """Text of more different values than this is refused."""
 _MOSTLY = 0.8  # of a column's texts that are numbers: then the others are slips, not categories
 _NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+_SIGN = "[%‰€$£¥°]"  # letters are not among them: "gear 2" is a name, not a number
+_SIGNED = rf"^\s*[-+]?({_SIGN}\s*[-+]?[0-9.,]+|[0-9.,]+([eE][-+]?[0-9]+)?\s*{_SIGN})\s*$"
 
 
 def kind_of(kind: Any) -> str:
@@ -67,7 +69,8 @@ def refuse_nearly_numbers(column: Any, name: str, what: str) -> None:
     >>> import pyarrow as pa
     >>> refuse_nearly_numbers(pa.chunked_array([["low", "7"]]), "gear", "it")
     """
-    pc, values = compute(), _texts(column)
+    pc, values = compute(), _given(_texts(column))
+    _refuse_signs(values, name, what)
     is_number = pc.match_substring_regex(values, _NUMBER).fill_null(True)
     odd = ~is_number.to_numpy(zero_copy_only=False)
     given = len(odd) - values.null_count
@@ -80,6 +83,23 @@ def refuse_nearly_numbers(column: Any, name: str, what: str) -> None:
         f"the first in row {row}: {printable(repr(values[row].as_py()), 30)}. Write a number "
         f"there; or, if it stands for a missing value, pass csv=bers.CSV(missing={word}) and "
         "drop_nonfinite=True."
+    )
+
+
+def _refuse_signs(values: Any, name: str, what: str) -> None:
+    """Raise for text that is numbers with a sign beside them, such as 45.3%."""
+    pc = compute()
+    signed = pc.match_substring_regex(values, _SIGNED).fill_null(False)
+    count, given = pc.sum(signed).as_py() or 0, len(values) - values.null_count
+    if not count or count < _MOSTLY * given:
+        return
+    row = int(signed.to_numpy(zero_copy_only=False).argmax())
+    cell = values[row].as_py().strip()
+    sign = next(letter for letter in cell if letter in _SIGN)
+    raise DataError(
+        f"{what}: column {printable(name)!r} holds numbers with a sign, such as "
+        f"{printable(repr(cell), 30)} in row {row}. Take the sign off; or, to read this as "
+        f'{printable(cell.replace(sign, "").strip(), 30)}, pass csv=bers.CSV(units="{sign}").'
     )
 
 
@@ -242,6 +262,16 @@ def column_behind(feature: str, schema: Any) -> str | None:
         )
     ]
     return max(found, key=len) if found else None
+
+
+def _given(values: Any) -> Any:
+    """Texts without those that stand for nothing in tables of text."""
+    import pyarrow as pa
+    import pyarrow.csv
+
+    words = pa.array(pyarrow.csv.ConvertOptions().null_values, values.type)
+    pc = compute()
+    return pc.if_else(pc.is_in(values, words), pa.scalar(None, values.type), values)
 
 
 def _texts(column: Any) -> Any:

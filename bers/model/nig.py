@@ -73,6 +73,7 @@ class StudentT:
 
 _CHUNK = 16384  # rows between two merges into the running factor
 _FOLD = 400  # so few rows stay in cache, and OpenBLAS stays in one thread
+_AT_ONCE = 256  # heads whose rows stay in cache; more at once cost three times as much each
 _SAFE_CONDITION = 300.0  # up to which a Gram matrix loses less than 1e-10
 _EPS = float(np.finfo(np.float64).eps)
 _CORNER = 4.0  # rounding of the corner of QR, in units of ε, up to _AVERAGED rows; 3.5 was seen
@@ -114,7 +115,7 @@ class NIG:
         known = self.alpha > 1
         return np.where(known, self.beta / np.where(known, self.alpha - 1, 1.0), np.inf)
 
-    def __getitem__(self, index: int | np.ndarray) -> "NIG":
+    def __getitem__(self, index: int | slice | np.ndarray) -> "NIG":
         """One head of a stack, or some of them."""
         return NIG(self.mu[index], self.U[index], self.alpha[index], self.beta[index])
 
@@ -226,6 +227,16 @@ def condition(head: NIG, summary: Summary) -> NIG:
             f"the head has {d} features, the rows have {summary.R.shape[-1] - 1}; "
             "both must come from one encoder."
         )
+    many = head.U.ndim == 3 and len(head.U) > _AT_ONCE
+    posterior, worst = (_by_blocks if many else _conditioned)(head, summary)
+    if not worst <= 1e-8:
+        _warn_of_imprecision(posterior, worst)
+    return posterior
+
+
+def _conditioned(head: NIG, summary: Summary) -> tuple[NIG, float]:
+    """The posterior, and the largest relative error that rounding may have made in it."""
+    d = head.d
     own = np.concatenate([head.U, head.U @ head.mu[..., None]], axis=-1)
     rows = np.concatenate([own, np.broadcast_to(summary.R, (*own.shape[:-2], d + 1, d + 1))], -2)
     R = _positive_diagonal(np.asarray(np.linalg.qr(rows, mode="r")))
@@ -236,8 +247,21 @@ def condition(head: NIG, summary: Summary) -> NIG:
         alpha=head.alpha + 0.5 * summary.n,
         beta=head.beta + 0.5 * rho**2,
     )
-    _warn_if_imprecise(posterior, z, rho, summary.n)
-    return posterior
+    return posterior, _imprecision(posterior, z, rho, summary.n)
+
+
+def _by_blocks(head: NIG, summary: Summary) -> tuple[NIG, float]:
+    """The same for very many heads, some at a time: what is needed on the way stays in cache."""
+    heads = len(head.U)
+    R = np.broadcast_to(summary.R, (heads, *summary.R.shape[-2:]))
+    n = np.broadcast_to(summary.n, heads)
+    starts = range(0, heads, _AT_ONCE)
+    blocks = [slice(start, start + _AT_ONCE) for start in starts]
+    found = [_conditioned(head[some], Summary(R[some], n[some])) for some in blocks]
+    parts = [part for part, _ in found]
+    names = ("mu", "U", "alpha", "beta")
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    return NIG(**whole), float(np.max([worst for _, worst in found]))
 
 
 def log_evidence(prior: NIG, posterior: NIG) -> Float64[Numbers, "*heads"]:
@@ -366,13 +390,13 @@ def _half_log_det(head: NIG) -> Float64[Numbers, "*heads"]:
     return np.log(np.diagonal(head.U, axis1=-2, axis2=-1)).sum(-1)
 
 
-def _warn_if_imprecise(
+def _imprecision(
     head: NIG,
     z: Float64[np.ndarray, "*heads d"],
     rho: Float64[Numbers, "*heads"],
     n: Int[Numbers, "..."],
-) -> None:
-    """Bound the rounding error of μ and β; warn when eight digits cannot be promised.
+) -> float:
+    """A bound on the rounding error of μ and β, relative, of the worst head.
 
     Householder QR errs in each column by a share of its length, and not in the others, so U has
     columns of length one here, and V is its inverse. Entry by entry, μ loses ‖Vⱼ‖ ε(‖z‖ + Σ|μ|)
@@ -388,13 +412,17 @@ def _warn_if_imprecise(
     error_mu = np.where(size > 0, lost / np.where(size > 0, size, 1.0), 0.0)
     corner = _CORNER * (_AVERAGED / np.maximum(n, _AVERAGED)) ** 0.25
     error_beta = corner * _EPS * np.hypot(fitted, rho) * rho / head.beta
-    worst = float(np.max(np.maximum(error_mu, error_beta), initial=0.0))
-    if not worst <= 1e-8:
-        kappa = np.max(_condition(head.U / lengths[..., None, :]))
-        warnings.warn(
-            f"features are nearly collinear (condition number {kappa:.1e}), of very different "
-            "scale, or fit almost perfectly: relative rounding error of the posterior is up to "
-            f"{worst:.0e}. Drop duplicated features, scale them, or raise weight_precision.",
-            PrecisionWarning,
-            stacklevel=3,
-        )
+    return float(np.max(np.maximum(error_mu, error_beta), initial=0.0))
+
+
+def _warn_of_imprecision(head: NIG, worst: float) -> None:
+    """Say that eight digits cannot be promised."""
+    lengths = np.linalg.norm(head.U, axis=-2)
+    kappa = np.max(_condition(head.U / lengths[..., None, :]))
+    warnings.warn(
+        f"features are nearly collinear (condition number {kappa:.1e}), of very different "
+        "scale, or fit almost perfectly: relative rounding error of the posterior is up to "
+        f"{worst:.0e}. Drop duplicated features, scale them, or raise weight_precision.",
+        PrecisionWarning,
+        stacklevel=3,
+    )

@@ -562,18 +562,20 @@ def _notes_on_inputs(
             f"There {'its head guesses' if len(out) == 1 else 'their heads guess'}, and nobody can "
             "be said to be unlike the target."
         )
-    some = [i for i, source in enumerate(sources) if source.n > 1]
+    every, called = [*sources, target], [*names, printable(target.name, 40)]
+    some = [one for one in zip(every, called, strict=True) if one[0].n > 1]
     if len(some) > 1:
-        spread = np.array([input_moments(sources[i], memory).spread for i in some])
-        middle = np.median(spread, axis=0)
+        spread = np.array([input_moments(one, memory).spread for one, _ in some])
+        middle = np.sort(spread, axis=0)[(len(some) - 1) // 2]  # of two, the smaller one
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.where((middle > 0) & (spread > 0), spread / middle, 1.0)
         ratio = np.maximum(ratio, 1 / ratio)
         at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
         if ratio[at] > _UNITS:
+            size = "large" if spread[at] > middle[at[1]] else "small"
             yield (
-                f"column {printable(columns[int(at[1])], 30)} of '{names[some[at[0]]]}' is "
-                f"{ratio[at]:.0f} times as large or small as in the others: is it in other units?"
+                f"column {printable(columns[int(at[1])], 30)} of '{some[at[0]][1]}' is "
+                f"{ratio[at]:.0f} times as {size} as in the others: is it in other units?"
             )
 
 

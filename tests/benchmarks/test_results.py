@@ -88,9 +88,12 @@ def test_a_floor_says_whether_a_goal_can_be_met():
     bound = slow.above(16.0)  # 40 / 16 is less than 3
     assert bound.out_of_reach
     assert bound.entry()["floor"] == 16
-    assert bound.note == " 1.25 times the floor. No program can meet the goal here."
+    assert bound.note == (
+        " 1.25 times the floor. No program can meet the goal here; it is judged by that."
+    )
     assert not slow.above(10.0).out_of_reach
-    assert slow.above(10.0).note == " 2.00 times the floor."
+    said = slow.above(10.0, "the same products").note
+    assert said.startswith(" 2.00 times the floor, the same products. The floor leaves room")
     rate = race(200.0, 100.0)
     assert rate.above(250.0).out_of_reach
     assert not rate.above(400.0).out_of_reach

@@ -174,11 +174,35 @@ def test_info_before_the_label_is_known(tmp_path, rows, here):
     assert ["gear", "text", "high,", "low", "0"] in lines
     assert ["day", "dates", "1"] in lines
     assert ["pay", "numbers", "7", "to", "9", "0"] in lines
-    assert "Name it with --y" in out
+    assert "odd.csv: cannot tell which column is the label." in out
+    assert "Name the label with --y" in out
     assert "a" in [line[0] for line in lines if line]
     code, out, _ = here("info", "odd.csv", "--y", "pay", "--x", "speed", "--drop-nonfinite")
     assert code == 0
     assert "pay" in out.splitlines()[1]
+
+
+def test_two_usual_names_of_labels_are_no_label(rows, here, ranked):
+    sources, new = [rows("a.csv"), rows("b.csv", goal=1)], rows("new.csv", header="y,load,reward")
+    code, out, err = here("info", new)
+    assert (code, err) == (0, "")
+    assert "each of the columns y, reward may be the label. Name it with --y, and" in out
+    code, _, err = here("rank", *sources, "-t", new)
+    assert code == 2
+    assert "new.csv: each of the columns y, reward may be the label. Name it with --y" in err
+    a, _, target, _ = ranked(*sources, "-t", new, "--y", "reward", "--x", "load")
+    assert (a.x_names, target.x_names, target.y_name) == (("load",), ("load",), "reward")
+
+
+def test_units_by_option(tmp_path, here):
+    lines = [f"{j}.5%,$ {j},{j}" for j in range(5)]
+    (tmp_path / "a.csv").write_text("share,price,reward\n" + "\n".join(lines) + "\n")
+    code, _, err = here("info", "a.csv")
+    assert code == 2
+    assert "'0.5%' in row 0. Take the sign off; or, to read this as 0.5, pass --units '%'." in err
+    code, out, err = here("info", "a.csv", "--units", "%,$")
+    assert (code, err) == (0, "")
+    assert "share, price" in out
 
 
 def test_rank_takes_what_fit_wrote(rows, here):

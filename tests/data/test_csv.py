@@ -92,7 +92,7 @@ def test_foreign_tables(tmp_path):
     assert _foreign(tmp_path, "a,y\n").n == 0
     assert _foreign(tmp_path, "\ufeffa,y\n1,2").x_names == ("a",)
     assert _foreign(tmp_path, "a,b,r\n1,2,3\n", x="b", y="r").x.tolist() == [[2]]
-    assert _foreign(tmp_path, "value,reward,a\n1,2,3\n").y_name == "reward"
+    assert _foreign(tmp_path, "value,reward,a\n1,2,3\n", y="reward").y_name == "reward"
 
 
 def test_missing_values_are_dropped_when_asked(tmp_path):
@@ -110,6 +110,7 @@ def test_missing_values_are_dropped_when_asked(tmp_path):
         ("a,y\n1e200,1\n", {}, r"column 'a': 1 of 1 values are beyond ±1e\+150.*Rescale"),
         ("a,y\n9007199254740993,1\n", {}, "column 'a' holds integers beyond"),
         ("a,b\n1,2\n", {}, "cannot tell which column is the label. It has: a, b. Name the label"),
+        ("a,y,Reward\n1,2,3\n", {}, r"f.csv: each of the columns y, Reward may .* y=\.\.\., and"),
         ("a,y\nx,2\n", {}, "no numeric column but the label 'y'"),
         ("a,y\nx,2\n", {"x": "a"}, "f.csv: column 'a' has type string, not numbers"),
         ("a,y\n2020-01-01,2\n", {"x": ["a"]}, "column 'a' has type date32"),

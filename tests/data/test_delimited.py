@@ -1,6 +1,7 @@
 """Tables of text as people have them: read, or one sentence with the option that reads it."""
 
 import gzip
+import warnings
 
 import numpy as np
 import pyarrow as pa
@@ -157,6 +158,47 @@ def test_one_odd_cell_never_removes_its_column(tmp_path, cell):
             read(path)
 
 
+@pytest.mark.parametrize(
+    ("cells", "sign", "read"),
+    [
+        (["45.3%", "1 %", " -7% ", "1e2%"], "%", [45.3, 1, -7, 100]),
+        (["$5", "-$7.5", "$ 1", ""], "$", [5, -7.5, 1, None]),
+        (["1,5 €", "2 €", "+3€", "NA"], "€", [1.5, 2, 3, None]),
+    ],
+)
+def test_numbers_with_a_sign_are_refused_or_read(tmp_path, cells, sign, read):
+    path = made(tmp_path, "speed;load;reward\n" + "".join(f"{c};2;3\n" for c in cells))
+    for take in (bers.load, lambda p: bers.as_sources([p])):
+        with pytest.raises(
+            DataError, match=rf"f.csv: column 'speed' .* row 0. .*units=\"\{sign}\""
+        ):
+            take(path)
+    style = CSV(units=sign, decimal="," if sign == "€" else ".")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # rows that are dropped
+        d = bers.load(path, csv=style, drop_nonfinite=True)
+    assert d.x[:, 0].tolist() == [value for value in read if value is not None]
+
+
+def test_words_that_are_units(tmp_path):
+    path = made(
+        tmp_path, "way,gear,reward\n" + "".join(f"{j}.5 km,gear {j},{j}\n" for j in range(9))
+    )
+    d = bers.load(path, x="way", csv=CSV(units=("km/h", "km")))
+    assert d.x[:, 0].tolist() == [j + 0.5 for j in range(9)]
+    with pytest.warns(DataWarning, match=r"columns 'gear' \(text\)"):
+        assert bers.load(path, csv=CSV(units="km")).x_names == ("way",)
+    with path.open("a") as file:
+        file.write("far,gear 9,1\n")
+    with pytest.raises(DataError, match=r"column 'way' holds numbers but for 1 .* row 9: 'far'"):
+        bers.load(path, x="way", csv=CSV(units="km"))
+
+
+def test_a_column_that_is_left_out_may_have_odd_cells(tmp_path):
+    path = made(tmp_path, "speed,load,reward\n" + "1,2,3\n" * 9 + "ERR,2,3\n")
+    assert bers.load(path, x="load").x_names == ("load",)
+
+
 def test_very_many_columns(tmp_path):
     names = ",".join(f"column{j}" for j in range(5_000))
     numbers = ",".join(["0." + "123456789" * 27] * 5_000)
@@ -190,6 +232,8 @@ def test_all_text_as_categories_by_one_word(tmp_path):
         ({"encoding": "rot13"}, "must name an encoding"),
         ({"encoding": 7}, "must name an encoding"),
         ({"missing": 7}, "must be words"),
+        ({"units": 7}, "units=.* must be words, such as .'%',.; got 7".replace("'", '"')),
+        ({"units": ("km", "")}, "must not have an empty word"),
     ],
 )
 def test_styles_that_cannot_be(settings, message):

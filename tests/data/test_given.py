@@ -151,6 +151,14 @@ def test_the_label_is_named_or_guessed_as_in_files():
     assert as_source((frame, "a")).y.tolist() == [1.0]
     made, target = as_sources([(frame, "pay")], frame)  # called as the sources' is
     assert (made[0].y_name, target.y_name) == ("pay", "pay")
+    two = pd.DataFrame({"a": [1.0], "y": [2.0], "reward": [3.0]})
+    with pytest.raises(DataError, match=r"'source 0': each of the columns y, reward may be the"):
+        as_sources([two])
+    run = pd.DataFrame({"a": [1.0, 2.0], "reward": [5.0, 6.0]})
+    with pytest.raises(DataError, match="columns differ: 'source 0' lacks 'y'"):
+        as_sources([run], two)  # called as the sources' is, so that y is an input
+    _, target = as_sources([run], two, x="a")
+    assert (target.x_names, target.y.tolist()) == (("a",), [3.0])
     bare = frame[["a", "pay"]]
     with pytest.raises(DataError, match=r"'source 0': cannot tell which .* has: a, pay. Name the"):
         as_sources([bare])

@@ -249,6 +249,23 @@ def test_draws_have_the_moments_of_the_posterior():
     np.testing.assert_allclose(((w > low) & (w < high)).mean(0), 0.9, atol=0.01)
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_very_many_heads_are_the_same_heads(shared):
+    rng = np.random.default_rng(0)
+    count, d = nig._AT_ONCE * 2 + 3, 4
+    one = [nig.summarise(*_rows(seed, d=d)) for seed in range(5)]
+    which = rng.integers(0, 1 if shared else 5, count)
+    summary = one[0] if shared else nig.stack_summaries([one[i] for i in which])
+    prior = nig.stack([nig.prior(d)] * count)
+    many = nig.condition(prior, summary)
+    for i in (0, 1, nig._AT_ONCE - 1, nig._AT_ONCE, count - 1):
+        alone = nig.condition(nig.prior(d), one[which[i]])
+        for name in ("mu", "U", "alpha", "beta"):
+            there = getattr(many, name)
+            there = np.broadcast_to(there, (count, *np.shape(getattr(alone, name))))
+            np.testing.assert_allclose(there[i], getattr(alone, name), rtol=1e-12, atol=1e-14)
+
+
 def test_a_stack_of_heads_is_each_head():
     heads, posts, parts = [], [], []
     for seed in range(4):

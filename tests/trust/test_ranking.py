@@ -186,6 +186,26 @@ def test_a_target_far_out_is_named_with_its_column(sources):
                for one in notes)  # fmt: skip
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("who", ["a source", "the target"])
+def test_a_column_in_other_units_is_named_with_whose_it_is(sources, target, ranking, count, who):
+    assert "other units" not in " ".join(ranking.warnings)
+
+    def thousandfold(one):
+        return Demonstrations(one.x * [1, 1000, 1], one.y, one.name)
+
+    some = list(sources[:count])
+    if who == "a source":
+        some[0], odd = thousandfold(some[0]), some[0].name
+    else:
+        target, odd = thousandfold(target), target.name
+    notes = " ".join(_ranked(some, target, draws=20).warnings)
+    found = re.findall(r"column (\w+) of '([^']+)' is (\d+) times as large as", notes)
+    assert len(found) == 1
+    assert found[0][:2] == ("x1", odd)
+    assert 750 <= int(found[0][2]) <= 1300
+
+
 def test_a_target_that_cannot_be_explained_is_said(sources):
     rng = np.random.default_rng(0)
     target = Demonstrations(rng.uniform(-1, 1, (100, 3)), rng.standard_normal(100), "noise")

@@ -150,8 +150,10 @@ def _choose(table: Any, path: Path, options: Options) -> Choice:
         import pyarrow as pa
 
         schema = pa.schema([pa.field(column, pa.float64()) for column in table.column_names])
+    named = (*([options.x] if isinstance(options.x, str) else options.x or ()), options.y)
     for j, field in enumerate(schema):
-        if kind_of(field.type) == "text":
+        wanted = options.x is None or field.name in named
+        if wanted and kind_of(field.type) == "text":
             refuse_nearly_numbers(table.column(j), field.name, path.name)
     return choose(schema, options.x, options.y, path.name, lambda column: 0, options.payload or ())
 

@@ -25,6 +25,7 @@ _MARKS = (",", ";", "\t", "|")
 _LINES, _HEAD, _PIECE = 20, 1 << 16, 1 << 20
 _SHORT, _LONGEST = 1 << 20, (1 << 31) - 1  # bytes of a block that Arrow reads, at least and at most
 _WIDEST = 32  # times the header: a number has more digits than its column's name has letters
+_MOSTLY = 0.8  # of a column's cells that have a unit: then the others are slips
 _POINT = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 _COMMA = r"^\s*[-+]?([0-9]+,?[0-9]*|,[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 
@@ -44,6 +45,9 @@ class CSV:
     missing : tuple of str, default ()
         Words that stand for a missing number, such as "ERR" or "n.a."; an empty cell, "NA", "NaN"
         and "null" do so always.
+    units : tuple of str, default ()
+        Signs or words beside numbers that are taken off, such as "%" or "km": 45.3% is read as
+        45.3. They are taken off in columns where all is a number then.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class CSV:
     decimal: str = "."
     encoding: str | None = None
     missing: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         sep = self.sep
@@ -64,10 +69,16 @@ class CSV:
             raise ConfigError(f'CSV(decimal=...) must be "." or ","; got {self.decimal!r}.')
         if self.encoding is not None:
             _check_encoding(self.encoding)
-        words = (self.missing,) if isinstance(self.missing, str) else self.missing
-        if not isinstance(words, tuple | list) or not all(isinstance(w, str) for w in words):
-            raise ConfigError(f'CSV(missing=...) must be words, such as ("ERR",); got {words!r}.')
-        object.__setattr__(self, "missing", tuple(words))
+        for name, such in (("missing", "ERR"), ("units", "%")):
+            words = getattr(self, name)
+            words = (words,) if isinstance(words, str) else words
+            if not isinstance(words, tuple | list) or not all(isinstance(w, str) for w in words):
+                raise ConfigError(
+                    f'CSV({name}=...) must be words, such as ("{such}",); got {words!r}.'
+                )
+            object.__setattr__(self, name, tuple(words))
+        if "" in self.units:
+            raise ConfigError("CSV(units=...) must not have an empty word. Leave it out.")
 
 
 def read_delimited(path: Path, style: CSV, max_bytes: int, kinds: Any = None) -> Any:
@@ -91,6 +102,9 @@ def read_delimited(path: Path, style: CSV, max_bytes: int, kinds: Any = None) ->
         block = min(max(_SHORT, _WIDEST * line), _LONGEST)
 
         def read(skipped: int) -> Any:
+            return _without_units(parsed(skipped), style)
+
+        def parsed(skipped: int) -> Any:
             # In files of our own an odd word is damage; in others' it may mean a missing value.
             usual = [] if kinds else [*pc.ConvertOptions().null_values, *style.missing]
             return pc.read_csv(
@@ -131,6 +145,33 @@ def read_delimited(path: Path, style: CSV, max_bytes: int, kinds: Any = None) ->
             table = read(1)
         _refuse_decimals(table, style, path)
         return table
+
+
+def _without_units(table: Any, style: CSV) -> Any:
+    """Columns of numbers with units as numbers; where a few cells are something else, as text."""
+    import pyarrow as pa
+    import pyarrow.csv as csv
+
+    if not style.units:
+        return table
+    pc, point = compute(), re.escape(style.decimal)
+    longest_first = sorted(style.units, key=len, reverse=True)
+    unit = rf"\s*(?:{'|'.join(re.escape(word) for word in longest_first)})?\s*"
+    number = rf"(?:[0-9]+{point}?[0-9]*|{point}[0-9]+)(?:[eE][-+]?[0-9]+)?"
+    beside = rf"^\s*([-+]?){unit}({number}){unit}$"
+    words = pa.array([*csv.ConvertOptions().null_values, *style.missing], pa.string())
+    for j, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
+        if not pa.types.is_string(column.type):
+            continue
+        column = pc.if_else(pc.is_in(column, words), pa.scalar(None, pa.string()), column)
+        fits = pc.match_substring_regex(column, beside)
+        if (pc.mean(pc.cast(fits, pa.int8())).as_py() or 0) < _MOSTLY:
+            continue
+        column = pc.replace_substring_regex(column, beside, r"\1\2")
+        if pc.all(fits).as_py():
+            column = pc.cast(pc.replace_substring(column, style.decimal, "."), pa.float64())
+        table = table.set_column(j, name, column)
+    return table
 
 
 def _content(path: Path, max_bytes: int) -> tuple[Any, bytes]:

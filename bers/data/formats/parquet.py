@@ -9,13 +9,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from bers.data.checks import data_error
 from bers.data.demonstrations import Demonstrations, record_digest
 from bers.data.formats import Format, Options, files_of
+from bers.data.formats.footer import Claim, claims, footer_bytes
 from bers.data.formats.metadata import DTYPES, Metadata, from_json, metadata_of, to_json
 from bers.data.formats.tables import (
     Choice,
@@ -190,9 +191,8 @@ def open_parquet(
             status = os.fstat(stream.fileno())
             with pq.ParquetFile(stream) as file:
                 footer, schema = file.metadata, file.schema_arrow
-            digest = _footer_digest(stream)
-        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-        rows = tuple(group.num_rows for group in groups)
+            content = footer_bytes(stream)
+        rows, groups = _rows(footer), _claims(content, footer, path)
         if min(rows, default=0) < 0 or sum(rows) != footer.num_rows:
             raise FileError(f"{path.name}: its row groups do not add up. The file is damaged.")
         own = _own(footer, schema, path, rows) if x is None and y is None else None
@@ -200,8 +200,11 @@ def open_parquet(
             small = own.x_dtype == "float32"
             choice = Choice(tuple(Column(n, None, small) for n in own.x_names), own.y_name, False)
         else:
-            choice = choose(schema, x, y, path.name, lambda n: _list_width(n, schema, groups, path))
+            choice = choose(
+                schema, x, y, path.name, lambda n: _list_width(n, schema, groups, rows, path)
+            )
         size, modified = status.st_size, status.st_mtime_ns
+        digest = text_digest(content)
         table = ParquetTable(path, size, modified, footer, digest, choice, own, rows, ())
         return replace(table, claimed=_claimed(table, schema, groups))
 
@@ -220,15 +223,15 @@ def open_table(path: Any, options: Options) -> Table | None:
 
     files, schemas, rows, total = files_of(path, FORMAT), [], 0, 0
     for file in files:
-        with reading(file), pq.ParquetFile(file) as opened:
-            footer, schema = opened.metadata, opened.schema_arrow
-            groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-            if _own(footer, schema, file, tuple(group.num_rows for group in groups)):
+        with reading(file), open(file, "rb") as stream:
+            with pq.ParquetFile(stream) as opened:
+                footer, schema = opened.metadata, opened.schema_arrow
+            if _own(footer, schema, Path(file), _rows(footer)):
                 return None
+            groups = _claims(footer_bytes(stream), footer, Path(file))
         schemas.append(schema.remove_metadata())
         rows += footer.num_rows
-        chunks = [group.column(j) for group in groups for j in range(group.num_columns)]
-        total += sum(max(c.total_uncompressed_size, 8 * c.num_values) for c in chunks)
+        total += sum(max(one.size, 8 * one.values) for group in groups for one in group)
     if total > options.max_bytes or any({*schema} != {*schemas[0]} for schema in schemas):
         return None
 
@@ -331,7 +334,7 @@ def _file(table: ParquetTable, pq: Any) -> Any:
     if table.footer is None:
         with open(table.path, "rb") as stream:
             verify(
-                _footer_digest(stream),
+                text_digest(footer_bytes(stream)),
                 table.footer_digest,
                 f"{table.path.name}: is another file than the one that was opened. Open it again.",
             )
@@ -401,15 +404,39 @@ def _leaf_places(schema: Any) -> dict[str, range]:
     return places
 
 
-def _list_width(name: str, schema: Any, groups: Sequence[Any], path: Path) -> int:
+def _rows(footer: Any) -> tuple[int, ...]:
+    """Rows of each row group."""
+    return tuple(footer.row_group(i).num_rows for i in range(footer.num_row_groups))
+
+
+def _claims(content: bytes, footer: Any, path: Path) -> list[list[Claim]]:
+    """What the footer says of the columns of each row group; as many as Arrow sees."""
+    try:
+        groups = claims(content)
+    except ValueError as error:
+        raise _damaged(path, str(error)) from error
+    seen = [footer.row_group(i).num_columns for i in range(footer.num_row_groups)]
+    if [len(group) for group in groups] != seen or {*seen} - {footer.num_columns}:
+        raise _damaged(path, "its row groups have other columns than the file")
+    return groups
+
+
+def _damaged(path: Path, why: str) -> FileError:
+    return FileError(
+        f"{path.name}: its footer is damaged: {why}. Restore it from a copy, or write it anew."
+    )
+
+
+def _list_width(
+    name: str, schema: Any, groups: Sequence[Sequence[Claim]], rows: Sequence[int], path: Path
+) -> int:
     """How long the lists in a column are, from the counts in the footer."""
     kind = schema.field(name).type
     if hasattr(kind, "list_size"):
         width = kind.list_size
     else:
         place = _leaf_places(schema)[name][0]
-        values = sum(group.column(place).num_values for group in groups)
-        n = sum(group.num_rows for group in groups)
+        values, n = sum(group[place].values for group in groups), sum(rows)
         width = values // n if n and values % n == 0 else 0
     if width < 1:
         raise FileError(
@@ -419,24 +446,18 @@ def _list_width(name: str, schema: Any, groups: Sequence[Any], path: Path) -> in
     return width
 
 
-def _claimed(table: ParquetTable, schema: Any, groups: Sequence[Any]) -> tuple[int, ...]:
+def _claimed(
+    table: ParquetTable, schema: Any, groups: Sequence[Sequence[Claim]]
+) -> tuple[int, ...]:
     """Bytes of each row group in memory: what it says, or what its counts come to."""
     places = _leaf_places(schema)
     claimed = []
-    for group in groups:
-        chunks = [group.column(j) for name in table.choice.wanted for j in places[name]]
-        stored = sum(chunk.total_uncompressed_size for chunk in chunks)
-        values = 8 * sum(chunk.num_values for chunk in chunks)
-        claimed.append(max(stored, values, table.row_bytes * group.num_rows))
+    for group, rows in zip(groups, table.rows, strict=True):
+        chunks = [group[j] for name in table.choice.wanted for j in places[name]]
+        stored = sum(chunk.size for chunk in chunks)
+        values = 8 * sum(chunk.values for chunk in chunks)
+        claimed.append(max(stored, values, table.row_bytes * rows))
     return tuple(claimed)
-
-
-def _footer_digest(stream: IO[bytes]) -> str:
-    """SHA-256 of the footer's bytes, which say where every page is and how large."""
-    stream.seek(-8, os.SEEK_END)
-    length = int.from_bytes(stream.read(4), "little")
-    stream.seek(-8 - length, os.SEEK_END)
-    return text_digest(stream.read(length))
 
 
 FORMAT = Format(

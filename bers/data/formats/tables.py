@@ -41,7 +41,7 @@ LABEL_NAMES = (
     "label",
     "cost",
 )
-"""Columns taken as the label where none is named, first match first."""
+"""Columns taken as the label where none is named. A table that has two of them is refused."""
 
 
 @dataclass(frozen=True)
@@ -161,17 +161,22 @@ def choose(
 
 
 def label_name(names: Sequence[str], y: str | None, origin: str) -> str:
-    """The label: as named, or the first usual name that is there.
+    """The label: as named, or the one column that has a usual name.
 
     >>> label_name(["speed", "Reward"], None, "t.csv")
     'Reward'
     """
     if y is not None:
         return y
-    lowered = {name.lower(): name for name in reversed(names)}
-    for guess in LABEL_NAMES:
-        if guess in names or guess in lowered:
-            return guess if guess in names else lowered[guess]
+    usual = [name for name in names if name.lower() in LABEL_NAMES]
+    if len(usual) == 1:
+        return usual[0]
+    if usual:
+        # a label that is taken for an input would tell the answer
+        raise FileError(
+            f"{origin}: each of the columns {listed(usual)} may be the label. Name it with y=..., "
+            "and leave the others out of x=[...] if they are no inputs."
+        )
     raise FileError(
         f"{origin}: cannot tell which column is the label. It has: {listed(names)}. "
         "Name the label with y=..."

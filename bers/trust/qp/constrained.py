@@ -233,6 +233,10 @@ def _daqp(
         raise SolverError(_FAILURES.get(flag, f"DAQP ended with code {flag}; loosen the bounds."))
     a = np.zeros(len(M))
     a[known] = np.clip(x, floor, most[known])
+    short = 1 - a.sum()
+    if feasible == "simplex" and abs(short) > 1e-12:  # earlier DAQPs end some 1e-11 off
+        room = np.where(np.isfinite(s), np.minimum(most, 1.0) - a, 0.0) if short > 0 else a
+        a += short * room / room.sum()
     multipliers = np.asarray(info["lam"])
     left = H @ a[known] - M1 @ t1 + multipliers[:k] + A.T @ multipliers[k:]
     gap = float(np.abs(left).max(initial=0.0)) * scale**2

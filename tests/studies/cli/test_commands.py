@@ -1,6 +1,7 @@
 """The commands of the studies, within this process: a new one takes seconds to load everything."""
 
 import json
+import runpy
 import sys
 import warnings
 from dataclasses import dataclass, replace
@@ -39,6 +40,15 @@ def test_help_names_the_commands(here):
     assert all(command in out for command in commands)
     words = " ".join(here("reproduce", "--help")[1].replace("│", " ").split())
     assert ", ".join(studies()) in words
+
+
+@pytest.mark.parametrize(("module", "word"), [("bers.cli", "rank"), ("bers_studies.cli", "watch")])
+def test_the_commands_as_modules(module, word, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [module, "--help"])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    with pytest.raises(SystemExit, match="0"):
+        runpy.run_module(module, run_name="__main__")
+    assert word in capsys.readouterr().out
 
 
 # ---- reproduce -----------------------------------------------------------------------------------
