@@ -360,7 +360,7 @@ def bowls(count, seed=0):
     return runs
 
 
-@pytest.mark.parametrize(("count", "share"), [(20, 0.85), (50, 0.6)])
+@pytest.mark.parametrize(("count", "share"), [(60, 0.75), (100, 0.5)])
 def test_many_misleading_sources_are_not_all_tried(count, share):
     tried = []
     for seed in range(4):
@@ -371,29 +371,26 @@ def test_many_misleading_sources_are_not_all_tried(count, share):
             return float(np.sin(9 * (x @ waves)))
 
         result = minimize(
-            unlike, BOUNDS, sources=bowls(count, seed), rng=seed, maxfun=70, reuse=BLIND
+            unlike, BOUNDS, sources=bowls(count, seed), rng=seed, maxfun=120, reuse=BLIND
         )
         tried.append(sum(result.sources_used.values()))
-    assert min(tried) >= 8
+    assert min(tried) >= 32
     assert np.mean(tried) <= share * count
 
 
 def test_the_right_one_of_many_is_found_before_most_others():
     used = []
-    for seed in range(6):
-        sources = {f"bad {i}": one for i, one in enumerate(bowls(29, seed))}
-        names = [*sources, "right"]
-        np.random.default_rng(seed).shuffle(names)
-        sources["right"] = past(0.1, rows=80, seed=seed)
-        sources = {name: sources[name] for name in names}
-        result = minimize(bent, BOUNDS, sources=sources, rng=seed, maxfun=70, reuse=BLIND)
+    for seed in range(4):
+        sources = {f"bad {i}": one for i, one in enumerate(bowls(69, seed))}
+        sources["right"] = past(0.1, rows=80, seed=seed)  # the last, after two batches of others
+        result = minimize(bent, BOUNDS, sources=sources, rng=seed, maxfun=120, reuse=BLIND)
         assert result.sources_used["right"] == 1
         used.append(sum(result.sources_used.values()))
-    assert np.mean(used) <= 22
+    assert np.mean(used) <= 55
 
 
 def test_few_sources_are_all_tried():
-    result = minimize(bent, BOUNDS, sources=bowls(8), rng=0, maxfun=60, reuse=BLIND)
+    result = minimize(bent, BOUNDS, sources=bowls(30), rng=0, maxfun=60, reuse=BLIND)
     assert set(result.sources_used.values()) == {1}
 
 
