@@ -18,8 +18,8 @@ from bers_studies.supply.study import TRUTHS, SupplyConfig
 BEST: tuple[Reading, ...] = tuple(
     READINGS[name]
     for name in (
-        "rewards times 0.01, beside, skip, standardised",
-        "rewards times 0.01, beside, standardised",
+        "rewards times 0.01, beside, skip",
+        "rewards times 0.01, beside, skip, untrimmed",
     )
 )
 """The readings that are reported, the best one first. They share a learner, and so the rivals."""
