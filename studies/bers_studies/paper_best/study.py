@@ -18,14 +18,13 @@ from bers_studies.supply.study import TRUTHS, SupplyConfig
 BEST: tuple[Reading, ...] = tuple(
     READINGS[name]
     for name in (
-        "rewards times 0.01, beside, skip",
         "rewards times 0.01, beside, skip, untrimmed",
+        "rewards times 0.01, beside, skip",
     )
 )
 """The readings that are reported, the best one first. They share a learner, and so the rivals."""
 FIRST = 5
 """The first trial: those before it were used to choose, or to measure what is printed."""
-
 
 _SINGLE: dict[Scenario, tuple[str, ...]] = {
     1: ("S1",),
