@@ -23,8 +23,8 @@ BEST: tuple[Reading, ...] = tuple(
     )
 )
 """The readings that are reported, the best one first. They share a learner, and so the rivals."""
-FIRST = 5
-"""The first trial: those before it were used to choose, or to measure what is printed."""
+FIRST = 6
+"""The first trial: those before it were looked at while choosing, or measure what is printed."""
 
 _SINGLE: dict[Scenario, tuple[str, ...]] = {
     1: ("S1",),
