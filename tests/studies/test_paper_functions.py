@@ -15,7 +15,7 @@ from report_helpers import write_trials
 from bers.model.config import ModelConfig
 
 TINY = ModelConfig(hidden=(16,), latent_dim=2, batches=1, learning_rate=1e-2)
-CONFIG = study.PaperFunctionsConfig(generations=2, choosing=2, population=40)
+CONFIG = study.PaperFunctionsConfig(generations=24, choosing=2, population=40)
 
 
 def short(rng, function, **settings):
