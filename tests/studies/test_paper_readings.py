@@ -164,8 +164,9 @@ def test_tables_have_a_row_for_each_reading(folder):
 
 
 def test_late_demonstrations_are_drawn_from_the_end():
-    late = shown_in(READINGS["from the end of training"], 0, SMALL.shown)
-    assert late.counts.tolist() == [200] * 3  # one of two episodes is left
+    three = DemonstrationConfig(steps=600, rows=300)
+    late = shown_in(READINGS["from the end of training"], 0, three)
+    assert late.counts.tolist() == [200] * 3  # one of three episodes is left
 
 
 def test_claims_are_made_reading_by_reading(tmp_path):
