@@ -24,6 +24,7 @@ from bers_studies.reacher.study import (
     shown,
 )
 from bers_studies.reacher.study import QUICK as SHORT
+from bers_studies.rl.adam import Moments
 from bers_studies.rl.dqn import DQN, DQNConfig, DQNState, update
 from bers_studies.rl.episodes import scanned
 from bers_studies.rl.handed import Handed, filled
@@ -135,16 +136,17 @@ def episode_beside(
         how = {"task": task, "config": config}
         state = replace(state, replay=replay)
         state = update(state, batch, gamma, jnp.zeros_like(rows, bool), none, **how)
-        moved = (state.net, state.slow, state.moments)
 
-        def theirs(parts: tuple) -> tuple:
-            after = DQNState(*parts, replay)
+        def theirs(parts: tuple[Net, Net, Moments]) -> tuple[Net, Net, Moments]:
+            net, slow, moments = parts
             given = filled(batch, pool, rows, r_rows)
+            after = DQNState(net, slow, moments, replay)
             after = update(after, given, gamma, rows >= 0, none, **how)
             return after.net, after.slow, after.moments
 
-        moved = jax.lax.cond((rows >= 0).any(), theirs, lambda parts: parts, moved)
-        return DQNState(*moved, replay), new
+        mine = (state.net, state.slow, state.moments)
+        net, slow, moments = jax.lax.cond((rows >= 0).any(), theirs, lambda parts: parts, mine)
+        return DQNState(net, slow, moments, replay), new
 
     def follow(other: Net, seen: Any) -> Int32[Array, ""]:
         return jnp.argmax(other(seen)).astype(jnp.int32)

@@ -120,7 +120,7 @@ def _more(
 
 def _with(replay: Any, new: Transitions) -> Any:
     """The replay with one more row."""
-    return (prioritised.add if isinstance(replay, Prioritised) else add)(replay, new)
+    return (prioritised.add if isinstance(replay, Prioritised) else add)(replay, new)  # pyright: ignore[reportArgumentType]
 
 
 def _trained(
