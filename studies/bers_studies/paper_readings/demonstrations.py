@@ -34,7 +34,7 @@ def network_of(truth: Scenario, reading: Reading) -> SupplyChain:
     >>> from bers_studies.paper_readings.readings import AS_PRINTED, READINGS
     >>> network_of(1, AS_PRINTED) == SupplyChain(1)
     True
-    >>> network_of(1, READINGS["shared routes"]) == SupplyChain(1)
+    >>> network_of(2, READINGS["shared routes"]) == SupplyChain(2)
     False
     """
     return SupplyChain(_share(truth) if reading.world == "share" else truth)
