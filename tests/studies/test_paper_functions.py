@@ -59,7 +59,7 @@ def test_claims_are_the_papers_in_that_reading(folder):
     assert len(found) == 23
     assert {claim.said_by for claim in found.values()} == {"paper"}
     sizes = found.pop("demonstration-sizes")
-    assert (sizes.measured, sizes.holds) == ("280, 280, 280", False)
+    assert (sizes.measured, sizes.holds, sizes.trials) == ("280, 280, 280", False, 2)
     assert {claim.reading for claim in found.values()} == {study.BEST}
     assert {claim.trials for claim in found.values()} == {1}
 

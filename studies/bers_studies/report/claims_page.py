@@ -127,7 +127,8 @@ def _read(best: Claim | None) -> str:
     if best is None:
         return ""
     said = f"{_yes(best)}: {best.measured}"
-    return f"{said} ({best.reading}; {best.trials} trials, {_code(best)})"
+    trials = f"{best.trials} trial{'s' * (best.trials != 1)}"
+    return f"{said} ({best.reading}; {trials}, {_code(best)})"
 
 
 def _escaped(rows: Sequence[Sequence[str]]) -> list[list[str]]:
