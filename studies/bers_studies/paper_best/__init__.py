@@ -9,7 +9,7 @@ STUDY = Study(
     sources=("scenario 1", "scenario 2", "scenario 3"),
     parts=11,
     quick_trials=1,
-    order=72,
+    order=73,
     places={
         "": "paper, section 4.3",
         "supply-finds": "paper, figure 5",

@@ -10,5 +10,5 @@ STUDY = Study(
     seconds=45,
     parts=24,
     quick_trials=1,
-    order=71,
+    order=72,
 )
