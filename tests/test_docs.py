@@ -316,6 +316,28 @@ def test_the_page_of_the_supply_chain_shows_the_stored_results(every_claim):
     assert all(claim.trials >= 5 for claim in every)
 
 
+def test_the_page_of_readings_shows_the_stored_results(every_claim):
+    from bers_studies.study import study_named
+
+    stored, page = ROOT / "reproductions", (ROOT / "docs" / "readings.md").read_text()
+    for study in ("paper-weights", "paper-readings", "paper-best", "paper-functions"):
+        tables = study_named(study).tables(stored / study)
+        assert tables == (stored / study / "tables.md").read_text()
+        assert tables.strip() in page
+    read = {claim.id: claim.best for claim in every_claim if claim.best is not None}
+    # what the page says in words
+    assert all(read[f"supply-finds-{truth}-paper"].holds for truth in (1, 2, 3))
+    assert all(read[f"supply-jump-start-{truth}-paper"].holds for truth in (1, 2, 3))
+    assert all(read[f"supply-best-expert-{truth}-paper"].holds for truth in (1, 2, 3))
+    assert [read[f"supply-ahead-ppr-{truth}-paper"].holds for truth in (1, 2, 3)] == [
+        True, False, True
+    ]  # fmt: skip
+    assert read["supply-equal-weights-paper"].holds
+    for lost in ("best-expert-target", "ahead-s1-target", "ahead-s2-target"):
+        assert not read[f"supply-{lost}-paper"].holds
+    assert read["demonstration-sizes"].holds
+
+
 def test_the_page_of_the_reacher_shows_the_stored_results(every_claim):
     from bers_studies.reacher.tables import tables as reacher_tables
     from bers_studies.report.curves import read_runs

@@ -5,12 +5,15 @@ whose tables of claims are made anew.
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bers.cli.common import new_console, print_table
 from bers.errors import ConfigError
+
+if TYPE_CHECKING:
+    from bers_studies.report.claim import Claim
 
 
 def claims(
@@ -51,14 +54,26 @@ def claims(
         print(json_module.dumps([claim.to_dict() for claim in found], indent=1))
         return
     for who in ("paper", "BERS"):
-        rows = [
-            ["holds" if c.holds else "does not hold", c.claim, c.measured, str(c.trials)]
-            for c in found
-            if c.said_by == who
-        ]
+        its = [c for c in found if c.said_by == who]
+        rows = [[_verdict(c.holds), c.claim, c.measured, str(c.trials)] for c in its]
+        headings = ["", "claim", "measured", "trials"]
+        if any(c.best for c in its):
+            headings += ["in its best reading", "measured", "trials"]
+            rows = [[*row, *_best(c.best)] for row, c in zip(rows, its, strict=True)]
         if rows:
             title = "What the paper says" if who == "paper" else "What we say"
             new_console().print(f"\n{title}", style="bold")
-            print_table(["", "claim", "measured", "trials"], rows)
-    fine = sum(c.holds for c in found)
-    new_console().print(f"\n{fine} of {len(found)} claims hold.")
+            print_table(headings, rows)
+    fine, more = (sum(x) for x in zip(*((c.holds, c.holds_somehow) for c in found), strict=True))
+    also = f", {more} in their best reading" if any(c.best for c in found) else ""
+    new_console().print(f"\n{fine} of {len(found)} claims hold{also}.")
+
+
+def _verdict(holds: bool) -> str:
+    return "holds" if holds else "does not hold"
+
+
+def _best(best: "Claim | None") -> list[str]:
+    if best is None:
+        return ["", "", ""]
+    return [f"{_verdict(best.holds)}: {best.reading}", best.measured, str(best.trials)]

@@ -1,6 +1,6 @@
 """One claim, and what became of it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,20 @@ class Claim:
     journal: str
     where: str = ""
     """The place in the paper, or our page, that says it."""
+    reading: str = ""
+    """The reading of the paper that it was asked of; empty: as printed."""
+    best: "Claim | None" = None
+    """The same claim in the reading that suits it best, if others than as printed were tried."""
+
+    @property
+    def holds_somehow(self) -> bool:
+        """Whether it holds as printed, or at least in its best reading.
+
+        >>> read = Claim("a", "b", "paper", "c", None, 3, True, "d", reading="another")
+        >>> Claim("a", "b", "paper", "c", None, 3, False, "d", best=read).holds_somehow
+        True
+        """
+        return self.holds or (self.best is not None and self.best.holds)
 
     @property
     def span(self) -> str:
@@ -38,7 +52,8 @@ class Claim:
     def to_dict(self) -> dict[str, Any]:
         """As plain values; an infinite end of the interval is None, since JSON has no infinity."""
         pair = self.interval and tuple(end if np.isfinite(end) else None for end in self.interval)
-        return asdict(self) | {"interval": pair}
+        best = None if self.best is None else self.best.to_dict()
+        return asdict(replace(self, best=None)) | {"interval": pair, "best": best}
 
 
 def claim_of(

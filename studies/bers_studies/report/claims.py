@@ -3,6 +3,7 @@
 Enters: folders of journals. Leaves: claims with a figure, an interval, and whether they hold.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,7 +29,27 @@ def claims(root: Path) -> list[Claim]:
             f"{root} holds no folder of a study with claims. Give the one that holds them: "
             "`bers-studies claims runs`, after `bers-studies reproduce`."
         )
-    return found
+    return joined(found)
+
+
+def joined(found: Sequence[Claim]) -> list[Claim]:
+    """Claims as printed, each with its best reading; a reading stands alone if nothing else does.
+
+    The best reading of a claim is the first in which it holds, or the first that was tried.
+
+    >>> one = Claim("a", "b", "paper", "c", None, 3, False, "d")
+    >>> read = [replace(one, reading="x"), replace(one, reading="y", holds=True)]
+    >>> [(claim.best.reading, claim.holds_somehow) for claim in joined([one, *read])]
+    [('y', True)]
+    """
+    read: dict[str, list[Claim]] = {}
+    for one in found:
+        if one.reading:
+            read.setdefault(one.id, []).append(one)
+    best = {id: max(tried, key=lambda one: one.holds) for id, tried in read.items()}
+    whole = [replace(one, best=best.get(one.id)) for one in found if not one.reading]
+    known = {one.id for one in whole}
+    return whole + [one for id, one in best.items() if id not in known]
 
 
 def claims_of(study: Study, runs: Runs) -> list[Claim]:

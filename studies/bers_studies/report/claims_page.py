@@ -6,7 +6,7 @@ has all of them; both end at `<!-- end of claims -->`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bers.errors import ConfigError
@@ -17,6 +17,11 @@ from bers_studies.study import studies
 
 _MEASURED = ("measured", "95% interval", "trials")
 _WHO = {"paper": "The paper's claims", "BERS": "Our claims"}
+_ENDS: dict[str, Callable[[Claim], bool]] = {
+    "that do not hold": lambda c: not c.holds_somehow,
+    "that hold in another reading": lambda c: c.holds_somehow and not c.holds,
+    "that hold": lambda c: c.holds,
+}
 _MARKED = re.compile(r"(<!-- claims: (head|all) -->\n).*?(<!-- end of claims -->)", re.S)
 
 
@@ -29,23 +34,19 @@ def all_claims(found: Sequence[Claim]) -> str:
     """
     lines = [tally(found)]
     for who, title in _WHO.items():
-        for holds, end in ((False, "that do not hold"), (True, "that hold")):
+        for end, belongs in _ENDS.items():
+            chosen = [c for c in found if c.said_by == who and belongs(c)]
+            if not chosen:
+                continue
+            headings = ["holds", "claim", "where", *_MEASURED, "journal"]
             rows = [
-                [
-                    _yes(c),
-                    c.claim,
-                    c.where or who,
-                    c.measured,
-                    c.span,
-                    str(c.trials),
-                    f"`{c.journal}`",
-                ]
-                for c in found
-                if c.said_by == who and c.holds is holds
+                [_yes(c), c.claim, c.where or who, c.measured, c.span, str(c.trials), _code(c)]
+                for c in chosen
             ]
-            if rows:
-                headings = ["holds", "claim", "where", *_MEASURED, "journal"]
-                lines += ["", f"## {title} {end}", "", *table(headings, _escaped(rows))]
+            if any(c.best for c in chosen):
+                headings.append("in its best reading")
+                rows = [[*row, _read(c.best)] for row, c in zip(rows, chosen, strict=True)]
+            lines += ["", f"## {title} {end}", "", *table(headings, _escaped(rows))]
     return "\n".join(lines) + "\n"
 
 
@@ -68,15 +69,20 @@ def head_claims(found: Sequence[Claim], page: str = "docs/claims.md") -> str:
 def tally(found: Sequence[Claim]) -> str:
     """How many hold, of the paper's and of ours.
 
-    >>> tally([Claim("a", "it works", "paper", "0.9", None, 20, False, "runs/a")])
+    >>> from dataclasses import replace
+    >>> one = Claim("a", "it works", "paper", "0.9", None, 20, False, "runs/a")
+    >>> tally([one])
     '**0 of 1 claims of the paper hold.**'
+    >>> tally([replace(one, best=replace(one, holds=True, reading="another"))])
+    '**0 of 1 claims of the paper hold as printed, 1 in their best reading.**'
     """
-    said = []
-    for who, name in (("paper", "claims of the paper"), ("BERS", "of ours")):
-        its = [c.holds for c in found if c.said_by == who]
-        if its:
-            said.append(f"{sum(its)} of {len(its)} {name}")
-    return f"**{', and '.join(said)} hold.**"
+    paper, ours = ([c for c in found if c.said_by == who] for who in _WHO)
+    said = f"{sum(c.holds for c in paper)} of {len(paper)} claims of the paper" if paper else ""
+    if any(c.best for c in paper):
+        said += f" hold as printed, {sum(c.holds_somehow for c in paper)} in their best reading"
+    if ours:
+        said += f"{', and ' if paper else ''}{sum(c.holds for c in ours)} of {len(ours)} of ours"
+    return f"**{said}{'' if ' hold as' in said and not ours else ' hold'}.**"
 
 
 def filled(page: Path, text: str, found: Sequence[Claim]) -> str:
@@ -110,6 +116,19 @@ def fill_in(pages: Sequence[Path], found: Sequence[Claim]) -> list[Path]:
 
 def _yes(claim: Claim) -> str:
     return "yes" if claim.holds else "**no**"
+
+
+def _code(claim: Claim) -> str:
+    return f"`{claim.journal}`"
+
+
+def _read(best: Claim | None) -> str:
+    """What became of a claim in its best reading, in a cell."""
+    if best is None:
+        return ""
+    said = f"{_yes(best)}: {best.measured}"
+    trials = f"{best.trials} trial{'s' * (best.trials != 1)}"
+    return f"{said} ({best.reading}; {trials}, {_code(best)})"
 
 
 def _escaped(rows: Sequence[Sequence[str]]) -> list[list[str]]:

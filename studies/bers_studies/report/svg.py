@@ -176,7 +176,7 @@ def _labels(chart: Chart) -> list[str]:
 
 
 def _line(line: Line, x: Float[np.ndarray, " n"], across: _Axis, up: _Axis) -> str:
-    chosen = _thinned(len(x))
+    chosen = _thinned(min(len(x), len(line.y)))
     places = across.place(x[chosen])
     parts = []
     if line.low is not None and line.high is not None:

@@ -110,7 +110,8 @@ def _curves(runs: Runs, curve: Curve) -> Group:
             values = _same_length(found)
             at = matching(runs, place, method, "at")
             start = 0 if curve.field == "best" else 1
-            x = np.asarray(at[0], float) if at else np.arange(values.shape[1]) + float(start)
+            own = np.asarray(at[0], float) if at else np.arange(values.shape[1]) + float(start)
+            x = max(x, own, key=len)  # a rival may have been run for its first episodes only
             for statistic in STATISTICS:
                 lines[statistic].append(_banded(method, number, values, statistic, curve.log))
         if lines["mean"]:

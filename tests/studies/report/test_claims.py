@@ -2,10 +2,13 @@
 
 import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from bers_studies.report.claim import Claim, ends
-from bers_studies.report.claims import claims
+from bers_studies.report.claims import claims, joined
+from bers_studies.report.claims_page import all_claims
 from report_helpers import record, write_trials
 
 from bers.errors import FileError
@@ -404,6 +407,7 @@ def test_ids_are_unique_and_fields_are_plain_values(tmp_path):
         values = claim.to_dict()
         assert list(values) == [
             "id", "claim", "said_by", "measured", "interval", "trials", "holds", "journal", "where",
+            "reading", "best",
         ]  # fmt: skip
         assert type(values["holds"]) is bool
         assert type(values["trials"]) is int
@@ -451,9 +455,31 @@ def test_missing_journals_come_with_advice(tmp_path):
         claims(tmp_path)
 
 
+def test_a_claim_in_a_reading_stands_beside_the_claim_as_printed():
+    printed = Claim("a", "b", "paper", "0.4", None, 3, False, "runs/a")
+    other = Claim("z", "b", "BERS", "1", None, 3, True, "runs/a")
+    fails = replace(printed, reading="first", measured="0.45", journal="runs/b")
+    works = replace(fails, reading="second", measured="0.6", interval=(0.5, np.inf), holds=True)
+    found = joined([printed, fails, works, other])
+    assert [claim.id for claim in found] == ["a", "z"]
+    assert found[0] == replace(printed, best=works)
+    assert (found[0].holds, found[0].holds_somehow) == (False, True)
+    values = json.loads(json.dumps(found[0].to_dict(), allow_nan=False))
+    assert values["best"]["reading"] == "second"
+    assert values["best"]["interval"] == [0.5, None]
+    assert joined([printed, fails])[0].best == fails  # none holds: the first that was tried
+    assert joined([works]) == [works]  # a reading of nothing is not lost
+    text = all_claims(found)
+    assert (
+        "**0 of 1 claims of the paper hold as printed, 1 in their best reading, and 1 of 1" in text
+    )
+    assert "## The paper's claims that hold in another reading" in text
+    assert "| yes: 0.6 (second; 3 trials, `runs/b`) |" in text
+
+
 def test_a_claim_is_a_plain_value():
     one = Claim("a", "b", "paper", "c", (0.5, 1.0), 3, True, "d", "e")
     values = ["a", "b", "paper", "c", (0.5, 1.0), 3, True, "d", "e"]
-    assert list(one.to_dict().values()) == values
+    assert list(one.to_dict().values()) == [*values, "", None]
     assert ends((1, math.inf)) == (1.0, math.inf)
     assert ends((math.nan, math.nan)) is None
