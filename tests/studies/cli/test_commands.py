@@ -302,6 +302,8 @@ def test_claims_as_json_are_only_json(journals, here):
         "holds": True,
         "journal": "reproductions/latent",
         "where": "paper, figure 3",
+        "reading": "",
+        "best": None,
     }
     assert growth["measured"] == "105 / 1050 evaluations, +900%"
     assert (growth["said_by"], growth["holds"]) == ("BERS", False)
