@@ -448,6 +448,9 @@ def _near(
     pool: Pool, scale: LabelScale, like: Float64[np.ndarray, " N"]
 ) -> Iterator[tuple[nig.NIG, float]]:
     """Priors around single sources, each in the new head's own units, and their shares."""
+    total = float(like.sum())
+    if total > _LEAST_LIKE and np.count_nonzero(like > 1e-3) > 1:
+        yield from _near_all(pool, scale, like / total, total)
     for i in np.argsort(-like, kind="stable")[:_NEAREST]:
         if like[i] < _LEAST_LIKE:
             return
@@ -457,6 +460,22 @@ def _near(
             beta = _NEAR_SHAPE * head.beta / head.alpha
             near = nig.NIG(head.mu, U, np.array(_NEAR_SHAPE), beta)
             yield _from_units(near, scale), float(like[i]) / len(_APART)
+
+
+def _near_all(
+    pool: Pool, scale: LabelScale, a: Float64[np.ndarray, " N"], total: float
+) -> Iterator[tuple[nig.NIG, float]]:
+    """Priors around the mean of the sources, weighted by how far the new one is like each."""
+    some = np.flatnonzero(a > 1e-3)
+    heads = [_to_units(pool.heads[i].head, pool.scales[i]) for i in some]
+    share = a[some] / a[some].sum()
+    mu = share @ np.stack([head.mu for head in heads])
+    Sigma = np.einsum("k,kij->ij", share**2, np.stack([head.Sigma for head in heads]))
+    noise = float(share @ np.array([head.beta / head.alpha for head in heads]))
+    for tau in _APART:
+        U = _root_of_precision(Sigma + tau * np.eye(len(mu)))
+        near = nig.NIG(mu, U, np.array(_NEAR_SHAPE), np.array(_NEAR_SHAPE * noise))
+        yield _from_units(near, scale), total / len(_APART)
 
 
 def _cost_of_scales(rows: nig.Summary) -> Float64[np.ndarray, " K"]:
