@@ -178,3 +178,25 @@ def test_a_thousand_sources_take_seconds():
 def test_no_source_is_refused():
     with pytest.raises(DataError, match="at least one source; got none. Give a summary"):
         pool([], config=ModelConfig())
+
+
+def test_the_mean_of_those_it_is_like_is_a_prior_of_its_own():
+    rng = np.random.default_rng(3)
+    heads = [2 * rng.standard_normal(12) for _ in range(6)]
+    found = pool([_rows(rng, 400, w) for w in heads], config=ModelConfig())
+    few = _rows(rng, 12, 0.5 * (heads[0] + heads[1]))
+    like = np.array([0.6, 0.2, 0, 0, 0, 0])
+    one, two = (len(found.priors(few, like=a)[0].mu) for a in (np.eye(6)[0], like))
+    assert two == one + 4 + 4  # around the second source, and around both
+    priors, log_odds, cost = found.priors(few, like=like)
+    assert len(priors.mu) == len(log_odds) == len(cost)
+    unit = found.label_scale(few)
+    own = [
+        (head - np.eye(12)[-1] * scale.loc) / scale.scale
+        for head, scale in zip(heads, found.scales, strict=False)
+    ]
+    expected = (0.75 * own[0] + 0.25 * own[1]) * unit.scale
+    expected[-1] += unit.loc
+    near = np.abs(priors.mu - expected).max(axis=1)
+    assert np.sort(near)[:4] == pytest.approx(np.zeros(4), abs=0.15)
+    assert np.exp(log_odds[np.argsort(near)[:4]]).sum() == pytest.approx(0.8)
