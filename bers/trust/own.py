@@ -4,7 +4,7 @@ Enters: rows of the target, and what head and residual foretell of some that the
 Leaves: what all of them foretell together. [Eq. own]
 
 The sources' encoder has features for what sources want. Where nobody is like the target, an encoder
-of the target's own may have better ones, and nobody who mislead should cost more than that.
+of the target's own may have better ones, and sources that mislead should cost no more than that.
 """
 
 import warnings
