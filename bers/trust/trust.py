@@ -702,6 +702,7 @@ class Trust:
             best=best,
             than=than,
             level=level,
+            foretold=self.predict,
         )
 
     def ranking(self, *, draws: int = 400, level: float = 0.9, rng: Rng | None = None) -> Ranking:

@@ -7,10 +7,11 @@ the mean over its episodes of its discounted features: d numbers. [Eq. worth]
     ψᵢ = E[Σₜ γᵗ φ(sₜ, aₜ)],   worthᵢ = ψᵢᵀw
 
 Posteriors take rows as independent and features as right. Neither is so, and errors of neighbouring
-rows add up over an episode; the spread of w is widened for that.
+rows add up over an episode; the spread of w is widened for that. The best row of a past run is one
+row: what `Trust.predict` says of it, with all that stands beside the head, and widened as well.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -26,6 +27,7 @@ from bers.model.neural_linear import Model
 from bers.text import printable
 
 _WIDER = 2.5  # times the spread of w by its posterior, chosen on one trial of the supply chain
+_WIDER_ROW = 1.5  # times that of a best row, chosen on random waves and half of BBOB
 _DRAWS = 4000
 
 nan = float("nan")
@@ -126,10 +128,12 @@ def worth_of(
     than: float | None = None,
     level: float = 0.9,
     summaries: Sequence[nig.Summary | None] = (),
+    foretold: Callable[[Float64[np.ndarray, "m D"]], nig.StudentT] | None = None,
 ) -> Worth:
     """The worth of every source by the target's head; `undone` are transforms of its labels.
 
     Where there is a summary of a source whose rows are in no episodes, its rows are not read again.
+    What is `foretold` of best rows is asked for with `best` alone.
     """
     _check(sources, undone, horizon, discount, best)
     some = [i for i, source in enumerate(sources) if source.n]
@@ -142,13 +146,17 @@ def worth_of(
     ]
     if not rows:
         raise DataError("no source has any rows, so none has a worth. Give sources with rows.")
-    psi = np.stack([each.psi for each in rows])
-    w, noise = nig.draw(rng, head, _DRAWS)
-    drawn = psi @ (head.mu + _WIDER * (w - head.mu)).T
-    if best is not None:  # one row: what the features do not see there is not averaged away
-        drawn = drawn + np.sqrt(noise) * rng.standard_normal(drawn.shape)
+    if best is None:
+        psi = np.stack([each.psi for each in rows])
+        w, _ = nig.draw(rng, head, _DRAWS)
+        mean, drawn = psi @ head.mu, psi @ (head.mu + _WIDER * (w - head.mu)).T
+    else:
+        assert foretold is not None
+        said = foretold(np.stack([each.best for each in rows]))
+        chance = rng.standard_t(np.broadcast_to(said.dof, said.loc.shape), (_DRAWS, len(rows)))
+        mean, drawn = said.loc, (said.loc + _WIDER_ROW * said.scale * chance).T
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1)
-    mean, low, high, drawn = (undo(undone, part) for part in (psi @ head.mu, low, high, drawn))
+    mean, low, high, drawn = (undo(undone, part) for part in (mean, low, high, drawn))
     top = drawn >= drawn.max(axis=0) - 1e-12 * np.abs(drawn).max()
     if best == "lowest":
         top = drawn <= drawn.min(axis=0) + 1e-12 * np.abs(drawn).max()
@@ -172,6 +180,8 @@ class Rows:
     """Feature of a row, on average."""
     square: Float64[np.ndarray, "d d"]
     """φφᵀ of a row, on average."""
+    best: Float64[np.ndarray, " D"] | None = None
+    """The inputs of its best row, if one was asked for."""
 
 
 def rows_of(
@@ -203,20 +213,15 @@ def rows_of(
             at = int(np.argmin(y) if best == "lowest" else np.argmax(y))
             value = float(y[at]) if best == "lowest" else -float(y[at])
             if chosen is None or value < chosen[0]:
-                chosen = value, Phi[at]
-        elif ends is not None:
+                chosen = value, np.asarray(x[at], np.float64)
+        if ends is not None:
             steps, when = _steps(ends[done : done + len(Phi)], when)
             psi += discount**steps @ Phi
             episodes += int(ends[done : done + len(Phi)].sum())
         done += len(Phi)
     mean = total / source.n
-    if chosen is not None:
-        psi = chosen[1]
-    elif ends is not None:
-        psi = psi / (episodes + (when > 0))
-    else:
-        psi = _over(mean, horizon, discount)
-    return Rows(psi, mean, square / source.n)
+    psi = psi / (episodes + (when > 0)) if ends is not None else _over(mean, horizon, discount)
+    return Rows(psi, mean, square / source.n, None if chosen is None else chosen[1])
 
 
 def _rows_of_summary(summary: nig.Summary, horizon: int | None, discount: float) -> Rows:

@@ -71,9 +71,7 @@ def test_past_runs_are_worth_their_best_rows():
         [Demonstrations(x, np.exp(y), "e")], model=LINES, transform=transform_named("log")
     )
     found = logged.observe(x[:50], np.exp(y[:50])).worth(best="lowest")
-    assert found.mean == pytest.approx(
-        logged.observe(x[:50], np.exp(y[:50])).relabel(x[[y.argmin()]])
-    )
+    assert found.mean == pytest.approx([np.exp(y.min())], abs=0.2)  # the head alone says -0.86
     with pytest.raises(ConfigError, match="sums of transformed labels.*no transform"):
         logged.observe(x[:50], np.exp(y[:50])).worth()
 
@@ -182,11 +180,15 @@ def test_what_is_foreseen_falls_with_the_distance_from_the_targets_rows():
     assert trust.foreseen == pytest.approx([one.foreseen for one in worth.sources])
 
 
-def test_the_best_row_has_what_no_feature_sees_in_its_interval():
+def test_the_best_row_is_worth_what_is_foretold_of_it_noise_included():
     rng = np.random.default_rng(3)
     x = rng.standard_normal((300, 2))
-    waves = x[:, 0] + 2 * np.sin(9 * x[:, 1])  # no line foretells them
+    waves = x[:, 0] + 2 * np.sin(9 * x[:, 1])  # no line foretells them; what stands beside it does
     trust = Trust([Demonstrations(x, waves, "run")], model=LINES).observe(x[:200], waves[:200])
     found = trust.worth(best="lowest").sources[0]
     assert found.low < waves.min() < found.high
-    assert found.high - found.low == pytest.approx(2 * 1.645 * np.sqrt(2), rel=0.15)
+    assert found.high - found.low < 0.5
+    loud = waves + 3 * rng.standard_normal(300)
+    trust = Trust([Demonstrations(x, waves, "run")], model=LINES).observe(x[:200], loud[:200])
+    found = trust.worth(best="lowest").sources[0]
+    assert found.high - found.low == pytest.approx(1.5 * 2 * 1.645 * 3.0, rel=0.25)
