@@ -10,6 +10,9 @@ from bers_studies.reacher.claims import claims
 from bers_studies.reacher.figures import draw_reacher
 from bers_studies.reacher.study import GOALS, METHODS, SOURCES, ReacherConfig, ShownConfig, shown
 from bers_studies.reacher.tables import tables
+from bers_studies.reacher_again import study as reacher_again
+from bers_studies.reacher_again.claims import claims as claims_again
+from bers_studies.reacher_again.tables import tables as tables_again
 from bers_studies.reacher_map import study as reacher_map
 from bers_studies.reacher_map.figures import draw_map
 from bers_studies.report.curves import Runs, read_runs
@@ -121,3 +124,27 @@ def test_claims_hold_when_they_should():
     assert all(good.values())
     bad = claimed(290.0, [0.6, 0, 0.4, 0], [0.3, 0.2, 0.0, 0.5])
     assert not any(bad.values())
+
+
+def test_the_arm_again_is_bers_with_the_same_numbers(folder, tmp_path):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(reacher.WEIGHTED, "BERS", short(reacher.OURS))
+        run(Experiment("reacher-again", SMALL, reacher_again.trial), [0], tmp_path, backend="here")
+    (again,) = read_runs(tmp_path).records
+    (before,) = read_runs(folder).pick(method="BERS")
+    assert again["returns"] == before["returns"]
+    assert again["weights"] == before["weights"]
+    assert "| upper right | 1 |" in tables_again(tmp_path)
+
+
+def test_claims_of_the_arm_again_hold_when_they_should():
+    def claimed_again(level, upper, lower):
+        records = [
+            tale(goal, trial, "BERS", level, a)
+            for goal, a in (("upper right", upper), ("lower left", lower))
+            for trial in range(5)
+        ]
+        return [c.holds for c in claims_again(Runs(tuple(records), 5, 0, "reacher-again"))]
+
+    assert claimed_again(350.0, [0.3, 0, 0.7, 0], [0, 0.5, 0, 0.5]) == [True] * 6
+    assert claimed_again(290.0, [0.6, 0, 0.4, 0], [0.3, 0.2, 0.0, 0.5]) == [False] * 6

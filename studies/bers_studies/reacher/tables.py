@@ -4,13 +4,15 @@ Enters: a folder of journals. Leaves: Markdown.
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from bers_studies.report.curves import Runs, read_runs, table
+from bers_studies.report.curves import read_runs, table
 from bers_studies.report.statistics import probability_of_improvement, standard_error
 
 _EPISODES = (1, 5, 10, 20, 40, 60)
+_TOLD = ("BERS", "BERS, paper's recipe")
 
 
 def tables(folder: Path) -> str:
@@ -33,18 +35,19 @@ def tables(folder: Path) -> str:
                 *(f"{curve[:, m - 1].mean():.0f}" for m in after),
                 f"{every.mean():.0f} ± {standard_error(every):.0f}",
                 "" if method == "None" else f"{better:.2f}",
-                _weights_told(runs, goal, method),
+                weights_told(runs.pick(panel=goal, method=method)) if method in _TOLD else "",
             ])  # fmt: skip
         heads = ["method", *(f"after {m}" for m in after), "all", "better than DQN"]
         lines += ["", f"**{goal}**", "", *table([*heads, "last weights"], rows)]
     return "\n".join(lines) + "\n"
 
 
-def _weights_told(runs: Runs, goal: str, method: str) -> str:
-    records = [r for r in runs.pick(panel=goal, method=method) if "weights" in r]
-    found = [r["weights"][-1] for r in records]
-    if not found or method not in ("BERS", "BERS, paper's recipe"):
-        return ""
-    mean = np.mean(found, axis=0)
+def weights_told(records: list[dict[str, Any]]) -> str:
+    """Who had a weight at the end, in the mean over trials.
+
+    >>> weights_told([{"names": ["left", "top"], "weights": [[0.5, 0.5], [1.0, 0.0]]}])
+    'left 1.00'
+    """
+    mean = np.mean([record["weights"][-1] for record in records], axis=0)
     shares = zip(records[0]["names"], mean, strict=True)
     return ", ".join(f"{name} {w:.2f}" for name, w in shares if w >= 0.005)
