@@ -26,7 +26,7 @@ from bers.model import nig
 from bers.model.neural_linear import Model
 from bers.text import printable
 
-_WIDER = 2.5  # times the spread of w by its posterior, chosen on one trial of the supply chain
+_WIDER = 1.9  # times the spread of w by its posterior, chosen on trials of the supply chain
 _WIDER_ROW = 1.5  # times that of a best row, chosen on random waves and half of BBOB
 _DRAWS = 4000
 

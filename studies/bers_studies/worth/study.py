@@ -8,7 +8,7 @@ a few episodes of plain DDPG, by the target's head with the help of the sources'
 without (`neutral`). Sources may be all nine, those of two scenarios or of one, or all with their
 rewards' signs turned.
 
-Trial 0 was there to choose how far intervals are widened; the study runs trials 1 to 5.
+Trials 0, 6 and 7 were there to choose how far intervals are widened; the study runs trials 1 to 5.
 """
 
 from collections.abc import Iterator
