@@ -7,7 +7,7 @@ weights into values. [Eq. function_space]
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -22,9 +22,12 @@ from bers.model.nig import Numbers
 from bers.model.posteriors import summary_of
 from bers.model.scaling import Memory
 from bers.parallel import Map
+from bers.trust.shape import shape_of
 
 _FEW = 8
 _SAMPLE = 512  # rows of the target that rules may look at one by one
+_FORESEEN = 0.1  # of its held-out labels that a head explains: from there on it says something
+_MANY = 100  # rows of a source; with fewer, a head that explains nothing has seen too little
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Beliefs:
     """Share of its own held-out labels that each head explains; not a number if not measured."""
     counts: Float64[np.ndarray, " m"] | None = None
     """How often each row of the sample counts, one on average; None: once."""
+    theirs: Callable[[int], Float64[np.ndarray, " m"]] | None = None
+    """At most 512 labels of a source, the same ones at every call; None: not to be had."""
 
     @property
     def N(self) -> int:
@@ -87,6 +92,20 @@ class Beliefs:
         """What `look` finds, for rules that compare the target's rows one by one."""
         return self.look()
 
+    @cached_property
+    def shapes(self) -> list[Float64[np.ndarray, " q"] | None]:
+        """How the labels of those sources are spread whose heads explain next to nothing."""
+        asked = self.theirs
+        if asked is None:
+            return [None] * self.N
+        return [shape_of(asked(i)) if self.unforeseen[i] > 0 else None for i in range(self.N)]
+
+    @cached_property
+    def unforeseen(self) -> Float64[np.ndarray, " N"]:
+        """How far it is known that a source's labels cannot be foretold, from 0 to 1."""
+        says = np.where(np.isnan(self.skill), 1.0, np.clip(self.skill / _FORESEEN, 0.0, 1.0))
+        return np.where(self.known & (self.rows >= _MANY), 1 - says, 0.0)
+
     def resampled(self, rng: np.random.Generator) -> "Beliefs":
         """As if other rows of the target had been seen: rows count more or less, at random.
 
@@ -106,7 +125,7 @@ class Beliefs:
             warnings.simplefilter("ignore")  # digits were promised, or not, for the rows as seen
             target = nig.condition(self.prior, summary)
         other = replace(self, target=target, summary=summary, counts=counts)
-        other.__dict__["sample"] = self.sample
+        other.__dict__.update(sample=self.sample, shapes=self.shapes)
         return other
 
     @cached_property
@@ -213,11 +232,13 @@ def beliefs(
     subset: int | None = None,
     workers: Map | None = None,
     memory: Memory | None = None,
+    sources: Sequence[Source] = (),
 ) -> Beliefs:
     """Of a model one of whose heads is that of `target`: the last, unless `head` says which.
 
     All other heads are sources. `subset` looks at that many of the target's rows, chosen at
-    random, in place of all. `memory` is the one that the model was refined with, if any.
+    random, in place of all. `memory` is the one that the model was refined with, if any. With the
+    `sources` themselves, labels that nothing foretells can be compared, too.
 
     >>> from bers import Demonstrations, ModelConfig, fit
     >>> x = np.random.default_rng(0).uniform(-1, 1, (200, 2))
@@ -252,10 +273,20 @@ def beliefs(
         rows=model.rows[others],
         summary=summary,
         look=partial(_some_rows, model, target),
+        theirs=partial(_some_labels, sources) if sources else None,
     )
 
 
 def _some_rows(model: Model, target: Source) -> tuple[np.ndarray, np.ndarray]:
-    size = min(_SAMPLE, max(target.n, 1))
-    x, y, used = target.draw(np.random.default_rng(target.n), 1, size)
-    return model.features(x[used].astype(np.float64)), y[used].astype(np.float64)
+    x, y = _drawn_from(target)
+    return model.features(x), y
+
+
+def _some_labels(sources: Sequence[Source], which: int) -> np.ndarray:
+    return _drawn_from(sources[which])[1]
+
+
+def _drawn_from(source: Source) -> tuple[np.ndarray, np.ndarray]:
+    size = min(_SAMPLE, max(source.n, 1))
+    x, y, used = source.draw(np.random.default_rng(source.n), 1, size)
+    return x[used].astype(np.float64), y[used].astype(np.float64)

@@ -5,9 +5,10 @@ Enters: `Beliefs`. Leaves: weights whose sum is at most one; the rest is "nobody
 Each hypothesis says that the target's labels are one function plus noise: exactly, or up to an
 offset, or up to an offset and a positive scale. The function is that of one source, or of the best
 mixture of all (the quadratic program in the metric that fits), or a constant: nobody. Or each row
-follows one of the sources, nobody knows which (rows.py). The weights are averages over the
-hypotheses, by their Bayes factors. So labels in the
-same units are used as such, and where units differ, offset and scale drop out by themselves.
+follows one of the sources, nobody knows which (rows.py). Or neither the target's labels can be
+foretold nor those of a source, and both are spread alike (shape.py). The weights are averages over
+the hypotheses, by their Bayes factors. So labels in the same units are used as such, and where
+units differ, offset and scale drop out by themselves.
 """
 
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from bers.model.nig import Numbers
 from bers.trust.beliefs import Beliefs
 from bers.trust.objective import Metric, Program, drawn_programs, drawn_weights, program, solved
 from bers.trust.rows import rows_of_several
+from bers.trust.shape import alike_in_shape
 
 _SIZES = (0.0, 0.3, 3.0, 30.0, 300.0)  # variances of the misfit, in units of the noise
 _INDEPENDENT = 0.04  # of the evidence that rows would have if they were independent
@@ -34,7 +36,9 @@ _UNHEARD = -3.3  # logarithm of the Bayes factor of a source whose head says not
 _SAYS = 0.03  # of its own held-out labels that a head explains: below, it goes along by chance
 _LEAST = 0.1  # of its chance that is left, before any target data, to a source that says nothing
 _MANY, _NOTHING = 1000, 0.05  # rows of a source, and a skill, by which its labels are noise
-_ENOUGH_ROWS = 10  # of the target, before rows are shared out among sources
+_ENOUGH_ROWS = 10  # of the target, before rows are shared out among sources, or shapes compared
+_SILENCE = -1.0  # logarithm of the Bayes factor of labels that cannot be foretold either
+_FORETOLD = 30.0  # gain of a misfit with which the target's labels can surely be foretold
 _KINDS: tuple[Metric, ...] = ("function", "centred", "affine")
 """Exactly; up to an offset; up to an offset and a scale."""
 
@@ -94,6 +98,7 @@ def _odds(
         mixtures.append(mixture)
     share = np.log(1 - _NOBODY) - np.log(len(_KINDS) * max(int(np.sum(known.known)), 1))
     single = np.logaddexp.reduce(one, axis=0) + share + np.log(_speaks(known))
+    single = np.logaddexp(single, np.log(_NOBODY) + _unforeseen(known, misfit))
     mixed = np.stack(many, axis=-1) + share
     split, shares = _one_source_a_row(known, w, price)
     split = split - _ROW_COUNTS * misfit.gain
@@ -229,6 +234,29 @@ def _speaks(known: Beliefs) -> Float64[np.ndarray, " N"]:
     """
     says = np.clip(known.skill / _SAYS, _LEAST, 1.0)
     return np.where(np.isnan(known.skill), 1.0, says)
+
+
+def _unforeseen(known: Beliefs, misfit: Misfit) -> Float64[np.ndarray, " N"]:
+    """Log Bayes factors of the hypothesis that labels of source and target cannot be foretold.
+
+    All sources together have a factor of one at most: labels that are spread alike are no proof.
+    [Eq. shape]
+    """
+    nothing = np.full(known.N, -np.inf)
+    if not known.label_variance > 0 or known.n < _ENOUGH_ROWS or misfit.gain > _FORETOLD:
+        return nothing
+    some = np.array([shape is not None for shape in known.shapes])
+    if not some.any():
+        return nothing
+    y = known.sample[1]
+    counts = np.ones(len(y)) if known.counts is None else known.counts
+    alike = [0.0 if one is None else alike_in_shape(one, y, counts) for one in known.shapes]
+    with np.errstate(divide="ignore"):
+        log = np.log(np.where(some, known.unforeseen, 0.0))
+    log = log + _ROW_COUNTS * known.n * np.array(alike)
+    total = np.logaddexp.reduce(log)
+    factor = _SILENCE + total - np.log(max(float(known.unforeseen[some].sum()), 1.0))
+    return log - total + min(factor, 0.0) - max(misfit.gain, 0.0)
 
 
 def _one_source_a_row(

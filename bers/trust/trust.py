@@ -105,7 +105,9 @@ class _Settings:
             return fit(every, config=self.config, rng=rng, **how)
         return refine(model, every, batches=self.batches, subset=subset, rng=rng, **how)
 
-    def believed(self, model: Model, target: Source, head: int = -1) -> Beliefs:
+    def believed(
+        self, model: Model, target: Source, head: int = -1, sources: Sequence[Source] = ()
+    ) -> Beliefs:
         """What the heads say about the target's rows."""
         return beliefs(
             model,
@@ -114,6 +116,7 @@ class _Settings:
             subset=self.subset,
             workers=self.workers,
             memory=self.memory,
+            sources=sources,
         )
 
 
@@ -354,7 +357,7 @@ class Trust:
         if settings.frozen:
             assert judge is not None
             judge = settings.judging(judge, [*self._heard, target], self._rng)
-            known = settings.believed(judge, target)
+            known = settings.believed(judge, target, sources=self._heard)
             odd = far_off(judge, known, target) if settings.robust else ()
             if odd:
                 places = np.flatnonzero(_fine(new.y, settings.keep))[list(odd)]
@@ -362,14 +365,14 @@ class Trust:
                 new = new._next(_whole_target=cleared, outliers=tuple(places.tolist()))
                 target = new.target
                 judge = settings.judging(judge, [*self._heard, target], self._rng)
-                known = settings.believed(judge, target)
+                known = settings.believed(judge, target, sources=self._heard)
             model = judge if not settings.apart else model
         if settings.apart or not settings.frozen:
             every = [*self._heard, target]
             model = settings.refined(model, every, self._rng, settings.subset)
         if not settings.frozen:
             assert model is not None
-            judge, known = model, settings.believed(model, target)
+            judge, known = model, settings.believed(model, target, sources=self._heard)
         weights = weigh(known, settings.rule, past)
         return new._next(model=model, _judge=judge, weights=weights, _known=known)
 
@@ -386,7 +389,7 @@ class Trust:
         known: Beliefs | Counts | None = None
         judge = new._judge
         if new.target.n and judge is not None and len(judge.names) > len(self.sources):
-            known = settings.believed(judge, new.target)
+            known = settings.believed(judge, new.target, sources=new._heard)
         elif new.target.n and not settings.modelled:
             known = Counts(np.array([source.n for source in self.sources]), new.target.n)
         return new._next(_known=known)
