@@ -59,7 +59,7 @@ def records():
         for name in PROBLEMS:
             patch.setitem(study.PROBLEMS, name, world)
         config = replace(CONFIG, model=SMALL, shares=(0.1,), groups=1, rivals=("pooled ridge",))
-        return [record for seed in range(4) for record in trial(config, seed)]
+        return [record for seed in range(5) for record in trial(config, seed)]
 
 
 def test_a_trial_measures_every_problem(records):
@@ -75,7 +75,7 @@ def test_a_trial_measures_every_problem(records):
 
 def test_tables_and_claims(records):
     text = regression_tables(records)
-    assert text.count("**") == 8
+    assert text.count("**") == 10
     assert "| together | 99" in text
     found = {claim.id: claim for claim in claims(Runs(tuple(records), 1, 0, "runs/regression"))}
     assert list(found) == [f"regression-{name}" for name in PROBLEMS]
@@ -89,6 +89,17 @@ def test_firms_come_with_statsmodels():
     assert X.shape == (220, 2)
     assert len(np.unique(groups)) == 11
     assert y[0] == pytest.approx(317.6)
+
+
+def test_tuning_tasks_are_those_that_orders_reports(monkeypatch):
+    from bers_studies.reliability import problems as others
+
+    monkeypatch.setattr(others, "tuning_tasks", lambda folder: tuple(range(1, 35)))
+    monkeypatch.setattr(others, "accuracies", lambda folder, task, x: task + x[:, 0])
+    X, y, groups = problems.tuning(None)
+    assert X.shape == (1700, 7)
+    assert np.unique(groups).tolist() == list(range(17, 34))
+    np.testing.assert_allclose(y, groups + X[:, 0])
 
 
 def test_missing_files_are_named(tmp_path, monkeypatch):
