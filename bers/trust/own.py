@@ -22,7 +22,7 @@ from bers.model.nig import StudentT
 
 _FEWEST = 16  # rows of the target: fewer train nothing
 _PARTS = 4  # of the rows; each is held out once, to say who foretells better
-_DOUBT = 5.0  # rows that would say: half and half
+_SPREAD = 0.15  # of the share around a half, before rows tell
 
 
 @dataclass(frozen=True)
@@ -114,13 +114,21 @@ def own(
         asked = target.x[held]
         models.append(_fitted(known, config))
         theirs[held], mine[held] = others(known, asked), models[-1].predict(0, asked).mean
-    apart, left = mine - theirs, target.y - theirs
-    scale = float(np.mean(apart**2))
-    if not scale > 0:
-        return None
-    share = float(apart @ left) + 0.5 * _DOUBT * scale
-    share = min(max(share / (float(apart @ apart) + _DOUBT * scale), 0.0), 1.0)
+    share = _share(mine - theirs, target.y - theirs)
     return Own(_fitted(target, config), tuple(models), share) if share > 0 else None
+
+
+def _share(apart: Float64[np.ndarray, " n"], left: Float64[np.ndarray, " n"]) -> float:
+    """By least squares of what is left on what sets both apart, around a half.
+
+    Where the rows tell well, with little noise, the half has no say.
+    """
+    size = float(apart @ apart)
+    if not size > 0:
+        return 0.0
+    best = float(apart @ left) / size
+    pull = float(np.mean((left - best * apart) ** 2)) / _SPREAD**2
+    return min(max((float(apart @ left) + 0.5 * pull) / (size + pull), 0.0), 1.0)
 
 
 def _fitted(rows: Demonstrations, config: ModelConfig | None) -> Model:

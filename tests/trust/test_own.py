@@ -8,7 +8,7 @@ import pytest
 from bers import Demonstrations, ModelConfig, Trust
 from bers.model.neural_linear import fit
 from bers.model.nig import StudentT
-from bers.trust.own import Own, own
+from bers.trust.own import Own, _share, own
 
 CONFIG = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2, skip=True)
 X = np.random.default_rng(0).uniform(-1, 1, (80, 2))
@@ -24,7 +24,7 @@ def test_it_gets_all_where_the_others_know_nothing():
 
 def test_nothing_where_the_others_are_right():
     found = own(ROWS, lambda known, asked: 2 * asked[:, 0] - 1, CONFIG)
-    assert found is None or found.share < 0.1  # five rows say half and half, eighty tell
+    assert found is None or found.share < 0.1
 
 
 def test_others_see_no_row_that_they_are_asked_about():
@@ -62,6 +62,20 @@ def test_half_is_said_by_models_that_have_not_seen_all_rows():
     whole = found.whole.predict(0, X[:5]).mean
     np.testing.assert_allclose(said, 0.5 * np.mean(means, axis=0) + 0.5 * whole, rtol=1e-9)
     assert not np.allclose(means[0], means[1])
+
+
+def test_shares_are_those_of_a_normal_posterior():
+    rng = np.random.default_rng(0)
+    apart, noise = rng.normal(size=30), rng.normal(size=30)
+    left = 0.3 * apart + 0.5 * noise
+    best = apart @ left / (apart @ apart)
+    variance = np.mean((left - best * apart) ** 2)
+    known = apart @ apart / variance
+    expected = (known * best + 0.5 / 0.15**2) / (known + 1 / 0.15**2)
+    assert _share(apart, left) == pytest.approx(expected)
+    assert _share(apart, -3 * apart) == 0.0
+    assert _share(apart, apart) == 1.0
+    assert _share(0 * apart, left) == 0.0
 
 
 def test_where_sources_help_no_other_model_is_trained():
