@@ -78,7 +78,13 @@ def test_tables_and_claims(records):
     assert text.count("**") == 10
     assert "| together | 99" in text
     found = {claim.id: claim for claim in claims(Runs(tuple(records), 1, 0, "runs/regression"))}
-    assert list(found) == [f"regression-{name}" for name in PROBLEMS]
+    assert list(found) == [*(f"regression-{name}" for name in PROBLEMS), "regression-both"]
+    assert found["regression-both"].holds
+    assert found["regression-both"].measured == "on 5 of 5"
+    worse = [{**r, "error": 1000 * r["error"]} if r["method"] == "adapted" else r for r in records]
+    other = {claim.id: claim for claim in claims(Runs(tuple(worse), 1, 0, "runs/regression"))}
+    assert not other["regression-both"].holds
+    assert other["regression-both"].measured.startswith("on 1 of 5; not on arylation, ")
     assert found["regression-school"].holds
     firms = [r for r in records if r["problem"] == "firms"]
     assert found["regression-firms"].holds == (ratios(firms, "adapted", 0.1).max() <= 1.01)
