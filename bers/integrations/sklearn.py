@@ -35,6 +35,7 @@ except ImportError as error:
     ) from error
 
 _HELD_OUT = 0.2  # of the rows, where the model held out none
+_DOUBT = 3.0  # rows of a new group that would say: views count as they do for the others
 _SMALL = 1e-9
 _ENOUGH_ROWS = 8  # fewer say too little about the spread of their columns
 
@@ -211,14 +212,15 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
             known = self._groups[place]
             more = self._summarised(X, y, known.scale)
             rows = [nig.merge(*pair) for pair in zip(known.rows, more.rows, strict=True)]
-            found = replace(known, rows=rows)
+            found = replace(known, rows=rows, seen=_joined(known.seen, (X, y)))
             fitted = place if place < len(self._pools[0].heads) else None
         else:
             after.groups_ = _groups([*names, group], len(names) + 1, None)
-            place, fitted, found = len(names), None, self._summarised(X, y)
+            place, fitted = len(names), None
+            found = replace(self._summarised(X, y), seen=(X, y))
         pairs = zip(self._pools, found.rows, strict=True)
-        heads = [each.new(rows, without=fitted) for each, rows in pairs]
-        after._groups[place:] = [replace(found, heads=heads), *after._groups[place + 1 :]]
+        found = replace(found, heads=[each.new(rows, without=fitted) for each, rows in pairs])
+        after._groups[place:] = [self._weighed(found), *after._groups[place + 1 :]]
         return after
 
     @property
@@ -227,7 +229,8 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         informed = self._pools[0].informed
         leaning = [[h.share @ informed[h.which] for h in g.heads] for g in self._groups]
-        return np.array(leaning) @ self._shares
+        shares = [self._shares if g.shares is None else g.shares for g in self._groups]
+        return np.sum(np.array(leaning) * shares, axis=1)
 
     def _common_part(self, sources: Sequence[Demonstrations]) -> CommonPart | None:
         """What all groups say together; None where they are one, or too small."""
@@ -292,6 +295,17 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
         self._common = whole
         return _simplex_fit(np.concatenate(foreseen), np.concatenate(labels))
 
+    def _weighed(self, group: "_Group") -> "_Group":
+        """With shares of its own for each view, where nobody has seen its rows in fit: as they
+        foresee each row by the others, drawn towards the shares of all. [Eq. left_out]
+        """
+        if group.seen is None:
+            return group
+        X, y = group.seen
+        pairs = zip(group.heads, self._views(X, group.scale), strict=True)
+        foreseen = np.stack([head.left_out(Phi, y) for head, Phi in pairs], axis=1)
+        return replace(group, shares=_simplex_fit(foreseen, y, self._shares, _DOUBT))
+
     def _predict(self, place: int, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation for rows of one group; -1 is a group never seen."""
         if place < 0:
@@ -301,7 +315,8 @@ class MultiSourceRegressor(RegressorMixin, BaseEstimator):
             shares = shares / shares.sum()
         else:
             group = self._groups[place]
-            views, heads, shares = self._views(X, group.scale), group.heads, self._shares
+            views, heads = self._views(X, group.scale), group.heads
+            shares = self._shares if group.shares is None else group.shares
         found = [head.predict(view) for head, view in zip(heads, views, strict=True)]
         means, stds = (np.stack(part) for part in zip(*found, strict=True))
         mean = shares @ means
@@ -315,6 +330,10 @@ class _Group:
     scale: InputScale
     rows: list[nig.Summary]
     heads: Sequence[Averaged] = ()
+    seen: tuple[np.ndarray, np.ndarray] | None = None
+    """Inputs and labels of one that was not there in fit."""
+    shares: np.ndarray | None = None
+    """Of its views; None: as all groups."""
 
 
 class _Watched(Demonstrations):
@@ -329,15 +348,26 @@ class _Watched(Demonstrations):
         return self.__dict__["halves"]
 
 
-def _simplex_fit(foreseen: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _joined(
+    a: tuple[np.ndarray, np.ndarray] | None, b: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Rows of a group that was not there in fit, and more of them."""
+    return None if a is None else (np.vstack([a[0], b[0]]), np.append(a[1], b[1]))
+
+
+def _simplex_fit(
+    foreseen: np.ndarray, y: np.ndarray, towards: np.ndarray | None = None, doubt: float = 1.0
+) -> np.ndarray:
     """Shares, at least 0 and adding up to one, whose average is closest to y.
 
-    A row for each view pulls towards equal shares, so that few rows do not decide.
+    They are pulled towards others, or equal ones, so that few rows do not decide: as by so many
+    rows for each view.
     """
     n, views = foreseen.shape
-    pull = np.sqrt(np.mean((y - foreseen.mean(axis=1)) ** 2)) if n else 1.0
+    towards = np.full(views, 1 / views) if towards is None else towards
+    pull = np.sqrt(doubt * np.mean((y - foreseen @ towards) ** 2)) if n else 1.0
     off = foreseen - y[:, None]  # shares add up to one, so y can go to the other side
-    rows = np.vstack([off, pull * (np.eye(views) - 1 / views)])
+    rows = np.vstack([off, pull * (np.eye(views) - towards[:, None])])
     total = 1e4 * max(float(np.linalg.norm(rows)), 1e-100) * np.ones((1, views))
     shares, _ = nnls(np.vstack([rows, total]), np.r_[np.zeros(len(rows)), total[0, :1]])
     return shares / shares.sum()

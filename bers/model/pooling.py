@@ -34,6 +34,7 @@ _APART = (1e-2, 1e-1, 1.0, 1e1)  # variance of a head around that of the one sou
 _QUIET = (1e-4, 1e-2)  # of the labels' variance, as noise of a neutral prior
 _NEAR_SHAPE = 2.0  # α of the noise there: as that of the source, as two rows would say
 _SMALL = 1e-4  # a prior with a smaller share is left out
+_LEAST_LEFT = 1e-6  # of a row's say in what is foretold of it, that others have
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,36 @@ class Averaged:
         mean = self.share @ means
         variance = self.share @ (np.stack([t.std for t in ts]) ** 2 + (means - mean) ** 2)
         return mean, np.sqrt(variance)
+
+    def left_out(
+        self, Phi: Float[np.ndarray, "n d"], y: Float64[np.ndarray, " n"]
+    ) -> Float64[np.ndarray, " n"]:
+        """What is foretold of each row that the heads have seen, by the others alone.
+
+        Shares stay as they are. [Eq. left_out]
+
+        Parameters
+        ----------
+        Phi, y
+            Features and labels of the rows.
+
+        Returns
+        -------
+        Array
+            One label for each row.
+
+        Examples
+        --------
+        >>> rows = nig.summarise(np.ones((3, 1)), np.array([0.0, 0.0, 9.0]))
+        >>> found = average(nig.stack([nig.prior(1, bias_precision=1e-9)]), rows)
+        >>> found.left_out(np.ones((3, 1)), np.array([0.0, 0.0, 9.0])).round(6).tolist()
+        [4.5, 4.5, 0.0]
+        """
+        foretold = np.zeros(len(y))
+        for share, mu, U in zip(self.share, self.heads.mu, self.heads.U, strict=True):
+            pull = np.sum(np.linalg.solve(U.T, Phi.T) ** 2, axis=0)
+            foretold += share * (y - (y - Phi @ mu) / np.maximum(1 - pull, _LEAST_LEFT))
+        return foretold
 
     @property
     def head(self) -> nig.NIG:

@@ -139,6 +139,27 @@ class Residual:
         variance = np.maximum(square - mean**2, 0.0)
         return StudentT(mean, np.sqrt(variance * (dof - 2) / dof), np.array(dof))
 
+    def left_out(self, alone: Float64[np.ndarray, " n"]) -> Float64[np.ndarray, " n"]:
+        """What is foretold of each of its rows by the others; shares stay. [Eq. left_out]
+
+        Parameters
+        ----------
+        alone
+            The same of the head alone.
+
+        Returns
+        -------
+        Array
+            One label for each row.
+        """
+        found = (1 - self.share) * alone
+        for part in self.parts:
+            inverse = solve_triangular(part.L, np.eye(len(part.L)), lower=True, check_finite=False)
+            left = (part.solved @ inverse) / np.sum(inverse**2, axis=0)
+            y = self.Phi @ part.prior.mu + part.L @ part.solved
+            found = found + part.share * (y - left)
+        return found
+
     def _foretold(self, part: _Part, Phi: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, ...]:
         means, variances = [], []
         root = _root(part.prior, self.Phi)

@@ -1,4 +1,4 @@
-"""A model of the target's rows alone, where no source deserves a say.
+"""Models of the target's rows alone, where no source deserves a say.
 
 Enters: rows of the target, and what head and residual foretell of some that they have not seen.
 Leaves: what all of them foretell together. [Eq. own]
@@ -21,15 +21,18 @@ from bers.model.neural_linear import Model, fit
 from bers.model.nig import StudentT
 
 _FEWEST = 16  # rows of the target: fewer train nothing
-_HELD = 4  # one row in so many is held out, to say who foretells better
-_DOUBT = 2.0  # rows that would say: half and half
+_PARTS = 4  # of the rows; each is held out once, to say who foretells better
+_SPREAD = 0.15  # of the share around a half, before rows tell
 
 
 @dataclass(frozen=True)
 class Own:
-    """A model of the target alone, and its share. Made by `own`."""
+    """Models of the target alone, and their share. Made by `own`."""
 
-    model: Model
+    whole: Model
+    """It has seen all rows."""
+    parts: tuple[Model, ...]
+    """Each has seen all rows but some. Half of what is said is theirs: steadier than one alone."""
     share: float
 
     def beside(self, other: StudentT, x: Float64[np.ndarray, "m D"]) -> StudentT:
@@ -47,13 +50,28 @@ class Own:
         StudentT
             By shares.
         """
-        mine = self.model.predict(0, x)
-        a, b = 1 - self.share, self.share
-        mean = a * other.mean + b * mine.mean
-        square = a * (other.std**2 + other.mean**2) + b * (mine.std**2 + mine.mean**2)
-        dof = float(a * np.mean(other.dof) + b * np.mean(mine.dof))
-        variance = np.maximum(square - mean**2, 0.0)
-        return StudentT(mean, np.sqrt(variance * (dof - 2) / dof), np.array(dof))
+        mine = self.parts[0].predict(0, x)
+        for k, model in enumerate(self.parts[1:], 2):
+            mine = together(mine, model.predict(0, x), 1 / k)
+        return together(other, together(mine, self.whole.predict(0, x), 0.5), self.share)
+
+
+def together(a: StudentT, b: StudentT, share: float) -> StudentT:
+    """With the mean and the variance of both, of which b has a share.
+
+    >>> both = together(
+    ...     StudentT(np.zeros(1), np.ones(1), np.array(9.0)),
+    ...     StudentT(np.full(1, 4.0), np.ones(1), np.array(9.0)),
+    ...     0.25,
+    ... )
+    >>> both.mean.tolist(), round(float(both.std[0] ** 2), 3)
+    ([1.0], 4.286)
+    """
+    mean = (1 - share) * a.mean + share * b.mean
+    square = (1 - share) * (a.std**2 + a.mean**2) + share * (b.std**2 + b.mean**2)
+    dof = float((1 - share) * np.mean(a.dof) + share * np.mean(b.dof))
+    variance = np.maximum(square - mean**2, 0.0)
+    return StudentT(mean, np.sqrt(variance * (dof - 2) / dof), np.array(dof))
 
 
 def own(
@@ -61,7 +79,7 @@ def own(
     others: Callable[[Demonstrations, Float64[np.ndarray, "m D"]], Float64[np.ndarray, " m"]],
     config: ModelConfig | None,
 ) -> Own | None:
-    """The target's own model, and how much of it to take, by rows that are held out.
+    """The target's own models, and how much of them to take, by rows that are held out.
 
     Parameters
     ----------
@@ -89,18 +107,28 @@ def own(
     if target.n < _FEWEST or not np.ptp(target.y) > 0:
         return None
     order = np.random.default_rng(target.n).permutation(target.n)
-    held, kept = np.sort(order[::_HELD]), np.sort(np.delete(order, np.s_[::_HELD]))
-    known = Demonstrations(target.x[kept], target.y[kept], target.name)
-    asked, y = target.x[held], target.y[held]
-    theirs = others(known, asked)
-    mine = _fitted(known, config).predict(0, asked).mean
-    apart, left = mine - theirs, y - theirs
-    scale = float(np.mean(apart**2))
-    if not scale > 0:
-        return None
-    share = float(apart @ left) + 0.5 * _DOUBT * scale
-    share = min(max(share / (float(apart @ apart) + _DOUBT * scale), 0.0), 1.0)
-    return Own(_fitted(target, config), share) if share > 0 else None
+    theirs, mine, models = np.zeros(target.n), np.zeros(target.n), []
+    for part in range(_PARTS):
+        held, kept = np.sort(order[part::_PARTS]), np.sort(np.delete(order, np.s_[part::_PARTS]))
+        known = Demonstrations(target.x[kept], target.y[kept], target.name)
+        asked = target.x[held]
+        models.append(_fitted(known, config))
+        theirs[held], mine[held] = others(known, asked), models[-1].predict(0, asked).mean
+    share = _share(mine - theirs, target.y - theirs)
+    return Own(_fitted(target, config), tuple(models), share) if share > 0 else None
+
+
+def _share(apart: Float64[np.ndarray, " n"], left: Float64[np.ndarray, " n"]) -> float:
+    """By least squares of what is left on what sets both apart, around a half.
+
+    Where the rows tell well, with little noise, the half has no say.
+    """
+    size = float(apart @ apart)
+    if not size > 0:
+        return 0.0
+    best = float(apart @ left) / size
+    pull = float(np.mean((left - best * apart) ** 2)) / _SPREAD**2
+    return min(max((float(apart @ left) + 0.5 * pull) / (size + pull), 0.0), 1.0)
 
 
 def _fitted(rows: Demonstrations, config: ModelConfig | None) -> Model:

@@ -11,8 +11,8 @@ What no source's features can say is a smooth function of the inputs beside the 
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -23,10 +23,11 @@ from bers.data.source import Source
 from bers.errors import PrecisionWarning
 from bers.model.neural_linear import Model
 from bers.model.nig import NIG, StudentT, predict, stack, summarise
-from bers.model.pooling import Pool, average, pool
+from bers.model.pooling import Averaged, Pool, average, pool
 from bers.model.posteriors import features, summary_of
 from bers.model.residual import ROWS, Residual, residual
 from bers.trust.beliefs import Beliefs
+from bers.trust.order import Order, order
 from bers.trust.own import Own, own
 
 _NOBODY = 0.5  # of the weight, from which a model of the target's own is asked, too
@@ -70,8 +71,9 @@ def informed_head(common: Pool, known: Beliefs, weights: Float64[np.ndarray, " N
 class Beside:
     """What stands beside the target's head, for what no source knows. Made by `beside`."""
 
-    residual: Residual | None
-    own: Own | None
+    residual: Residual | None = None
+    order: Order | None = None
+    own: Own | None = None
 
     def predict(self, head: NIG, model: Model, x: ArrayLike) -> StudentT:
         """What is foretold of labels.
@@ -96,6 +98,8 @@ class Beside:
         if self.residual is not None:
             inputs = model.inputs.standardise(x)
             said = self.residual.beside(said, Phi, inputs.astype(np.float64))
+        if self.order is not None:
+            said = self.order.beside(said, Phi)
         return said if self.own is None else self.own.beside(said, x)
 
 
@@ -110,24 +114,36 @@ def beside(
 ) -> Beside:
     """What no source knows of the target; nothing where its rows cannot be looked at one by one.
 
-    Where nobody is believed, a model of the target's own stands beside it, too. [Eq. own]
+    Where somebody is believed, so is the order that the sources see in the rows [Eq. order]; where
+    nobody is, a model of the target's own stands beside it. [Eq. own]
     """
     if not isinstance(target, Demonstrations) or not target.n:
-        return Beside(None, None)
+        return Beside()
     like = weights[known.rows > 0]
-    residual = residual_of(common, like, model=model, target=target, head=head)
+    residual, seen = residual_of(common, like, model=model, target=target, head=head)
     if weights.sum() > 1 - _NOBODY:
-        return Beside(residual, None)
+        left_out = residual.left_out(seen.alone.left_out(seen.Phi, seen.y))
+        nobody = float(1 - weights.sum())
+        rows = {"Phi": seen.Phi, "y": seen.y, "left_out": left_out}
+        return Beside(residual, order(known, common.scales, nobody, **rows))
 
     def others(rows: Demonstrations, asked: np.ndarray) -> np.ndarray:
         _, Phi, y = _rows(model, rows, np.arange(rows.n))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PrecisionWarning)
             first = common.new(summarise(Phi, y), like=like).head
-        found = residual_of(common, like, model=model, target=rows, head=first)
-        return Beside(found, None).predict(first, model, asked).mean
+        found, _ = residual_of(common, like, model=model, target=rows, head=first)
+        return Beside(found).predict(first, model, asked).mean
 
-    return Beside(residual, own(target, others, model.config))
+    return Beside(residual, own=own(target, others, model.config))
+
+
+class Seen(NamedTuple):
+    """Rows that a residual is found by, and the head by these alone."""
+
+    alone: Averaged
+    Phi: np.ndarray
+    y: np.ndarray
 
 
 def residual_of(
@@ -137,8 +153,8 @@ def residual_of(
     model: Model,
     target: Demonstrations,
     head: NIG,
-) -> Residual | None:
-    """A smooth function beside the target's head, by its rows. [Eq. residual]
+) -> tuple[Residual, Seen]:
+    """A smooth function beside the target's head, by its rows; and these. [Eq. residual]
 
     It stands beside the likeliest priors of the head, and beside two that know nothing of any
     source: a wide one, and one that says next to nothing.
@@ -159,14 +175,15 @@ def residual_of(
     beside = stack([*(priors[int(k)] for k in best), *quiet])
     odds = -np.append(cost[best], np.zeros(len(quiet))) - np.log(len(best) + len(quiet))
     found = residual(beside, odds, alone.log_evidence, Phi, x, y)
+    seen = Seen(alone, Phi, y)
     others = np.setdiff1d(np.arange(target.n), some)
     if not found.parts or not len(others):
-        return found
+        return found, seen
     x, Phi, y = _rows(model, target, others[:: -(-len(others) // ROWS)])
     said = predict(head, Phi)  # it has seen these rows, and must still be worse at them
     both = found.beside(said, Phi, x)
     better = np.mean((both.mean - y) ** 2) < np.mean((said.mean - y) ** 2)
-    return found if better else None
+    return found if better else replace(found, parts=()), seen
 
 
 def _rows(model: Model, target: Demonstrations, some: np.ndarray) -> tuple[np.ndarray, ...]:

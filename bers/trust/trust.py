@@ -502,8 +502,9 @@ class Trust:
         """What the target is expected to pay at rows of inputs.
 
         By its head, and by a smooth function beside it for what no source knows, as far as its
-        rows bear that out. [Eq. residual] Where nobody has half of the weight, a model of the
-        target's rows alone has a say, too. [Eq. own]
+        rows bear that out. [Eq. residual] Beside them stand the sources that order the rows best
+        [Eq. order] or, where nobody has half of the weight, models of the target's rows alone.
+        [Eq. own]
 
         Parameters
         ----------
@@ -533,7 +534,7 @@ class Trust:
         """What no source knows of the target, where its head leans on the sources'."""
         settings, known, model = self._settings, self._known, self.model
         if not settings.informed or not isinstance(known, Beliefs) or model is None:
-            return Beside(None, None)
+            return Beside()
         common = settings.common.of(model, self._heard, settings)
         seen = {"model": model, "target": self.target, "head": self.head}
         return beside(common, known, self.weights, **seen)

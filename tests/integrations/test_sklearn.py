@@ -106,6 +106,28 @@ def test_adapt_adds_rows_to_a_known_group(fitted):
     assert fitted.predict(at, groups=["group 2"])[0] < 20
 
 
+def test_views_of_a_new_group_count_as_they_foresee_its_rows(fitted):
+    rng = np.random.default_rng(2)
+    X = rng.uniform(-1, 1, (60, 3))
+    y = 20 * np.sign(X[:, 2])  # none of the views but the widest may say so
+    few = fitted.adapt(X[:2], y[:2], group="new")
+    many = few.adapt(X[2:], y[2:], group="new")
+    shares = [known._groups[-1].shares for known in (few, many)]
+    assert shares[0] == pytest.approx(fitted._shares, abs=0.3)  # two rows hardly tell
+    group = many._groups[-1]
+    pairs = zip(group.heads, many._views(X, group.scale), strict=True)
+    left = np.stack([head.left_out(Phi, y) for head, Phi in pairs], axis=1) - y[:, None]
+    errors = [np.mean((left @ share) ** 2) for share in (shares[1], fitted._shares)]
+    assert errors[0] <= errors[1]
+    np.testing.assert_array_equal(
+        many.predict(X, groups=["new"] * 60),
+        fitted.adapt(X[:2], y[:2], group="new")
+        .adapt(X[2:], y[2:], group="new")
+        .predict(X, groups=["new"] * 60),
+    )
+    assert all(group.shares is None for group in many._groups[:-1])
+
+
 def test_the_same_random_state_gives_the_same_bits(fitted):
     X, y, groups = world()
     again = clone(fitted).fit(X, y, groups=groups)

@@ -200,3 +200,16 @@ def test_the_mean_of_those_it_is_like_is_a_prior_of_its_own():
     near = np.abs(priors.mu - expected).max(axis=1)
     assert np.sort(near)[:4] == pytest.approx(np.zeros(4), abs=0.15)
     assert np.exp(log_odds[np.argsort(near)[:4]]).sum() == pytest.approx(0.8)
+
+
+def test_rows_left_out_are_foretold_as_without_them():
+    rng = np.random.default_rng(3)
+    Phi, y = np.c_[rng.normal(size=(7, 2)), np.ones(7)], rng.normal(size=7)
+    priors = nig.stack([nig.prior(3), nig.prior(3, weight_precision=9.0, bias_mean=2.0)])
+    whole = average(priors, nig.summarise(Phi, y))
+    expected = []
+    for i in range(7):
+        rest = np.arange(7) != i
+        without = nig.condition(priors, nig.summarise(Phi[rest], y[rest]))
+        expected.append(whole.share @ (without.mu[whole.which] @ Phi[i]))
+    np.testing.assert_allclose(whole.left_out(Phi, y), expected, atol=1e-9)

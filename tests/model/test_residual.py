@@ -1,5 +1,7 @@
 """What no source knows: evidence and predictions against dense algebra, and when it stays away."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -141,3 +143,17 @@ def test_of_many_rows_those_that_it_has_not_seen_decide():
         for said in (seen.predict(fresh).mean, seen.relabel(fresh))
     )
     assert error <= 1.05 * head
+
+
+def test_rows_left_out_are_foretold_by_the_others():
+    Phi, x, y = _rows(n=9)
+    prior, lengths = _prior(), np.array([0.7, 1.9])
+    part, _ = _part(prior, Phi, x, y, lengths, 5.0)
+    expected = []
+    for i in range(9):
+        rest = np.arange(9) != i
+        other, _ = _part(prior, Phi[rest], x[rest], y[rest], lengths, 5.0)
+        seen = Residual((other,), Phi[rest], x[rest])
+        expected.append(seen._foretold(other, Phi[i : i + 1], x[i : i + 1])[0][0])
+    half = Residual((replace(part, share=0.5),), Phi, x)
+    np.testing.assert_allclose(half.left_out(np.zeros(9)), 0.5 * np.array(expected), atol=1e-9)

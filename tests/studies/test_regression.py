@@ -59,7 +59,7 @@ def records():
         for name in PROBLEMS:
             patch.setitem(study.PROBLEMS, name, world)
         config = replace(CONFIG, model=SMALL, shares=(0.1,), groups=1, rivals=("pooled ridge",))
-        return [record for seed in range(4) for record in trial(config, seed)]
+        return [record for seed in range(5) for record in trial(config, seed)]
 
 
 def test_a_trial_measures_every_problem(records):
@@ -75,10 +75,16 @@ def test_a_trial_measures_every_problem(records):
 
 def test_tables_and_claims(records):
     text = regression_tables(records)
-    assert text.count("**") == 8
+    assert text.count("**") == 10
     assert "| together | 99" in text
     found = {claim.id: claim for claim in claims(Runs(tuple(records), 1, 0, "runs/regression"))}
-    assert list(found) == [f"regression-{name}" for name in PROBLEMS]
+    assert list(found) == [*(f"regression-{name}" for name in PROBLEMS), "regression-both"]
+    assert found["regression-both"].holds
+    assert found["regression-both"].measured == "on 5 of 5"
+    worse = [{**r, "error": 1000 * r["error"]} if r["method"] == "adapted" else r for r in records]
+    other = {claim.id: claim for claim in claims(Runs(tuple(worse), 1, 0, "runs/regression"))}
+    assert not other["regression-both"].holds
+    assert other["regression-both"].measured.startswith("on 1 of 5; not on arylation, ")
     assert found["regression-school"].holds
     firms = [r for r in records if r["problem"] == "firms"]
     assert found["regression-firms"].holds == (ratios(firms, "adapted", 0.1).max() <= 1.01)
@@ -89,6 +95,17 @@ def test_firms_come_with_statsmodels():
     assert X.shape == (220, 2)
     assert len(np.unique(groups)) == 11
     assert y[0] == pytest.approx(317.6)
+
+
+def test_tuning_tasks_are_those_that_orders_reports(monkeypatch):
+    from bers_studies.reliability import problems as others
+
+    monkeypatch.setattr(others, "tuning_tasks", lambda folder: tuple(range(1, 35)))
+    monkeypatch.setattr(others, "accuracies", lambda folder, task, x: task + x[:, 0])
+    X, y, groups = problems.tuning(None)
+    assert X.shape == (1700, 7)
+    assert np.unique(groups).tolist() == list(range(17, 34))
+    np.testing.assert_allclose(y, groups + X[:, 0])
 
 
 def test_missing_files_are_named(tmp_path, monkeypatch):

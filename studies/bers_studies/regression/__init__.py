@@ -4,11 +4,11 @@ from bers_studies.study import Study
 
 STUDY = Study(
     __name__,
-    about="schools, reactions and firms: groups that learn from each other",
+    about="schools, reactions, firms, tuning: groups that learn from each other",
     trials=5,
-    parts=4,
+    parts=5,
     quick_trials=1,
-    needs=("sklearn", "pandas", "statsmodels"),
+    needs=("sklearn", "pandas", "statsmodels", "onnxruntime"),
     order=165,
     page="docs/sklearn.md",
 )

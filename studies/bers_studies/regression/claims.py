@@ -3,7 +3,8 @@
 Enters: the records of the study. Leaves: claims.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from bers_studies.report.curves import Runs
 
 _GOAL = 37.5
 _WORSE = 1.01
+_POOLED = "pooled ridge"
+_ALONE = ("ridge alone", "boosting alone")  # of schools; the other problems have `alone` itself
+_MOST = 4
 
 
 def claims(runs: Runs) -> Iterator[Claim]:
@@ -45,3 +49,31 @@ def claims(runs: Runs) -> Iterator[Claim]:
             every.max() <= _WORSE,
             every,
         )
+    better = {p: _better(runs.pick(problem=p), p) for p in runs.values("problem")}
+    behind = ", ".join(p for p, ahead in better.items() if not ahead)
+    yield claim_of(
+        runs,
+        "regression-both",
+        "groups that learn from each other are foretold better than by one line for all, and "
+        "better than each alone, on average on at least four problems of five",
+        "BERS",
+        f"on {sum(better.values())} of {len(better)}" + (f"; not on {behind}" if behind else ""),
+        sum(better.values()) >= _MOST,
+    )
+
+
+def _better(records: Sequence[dict[str, Any]], problem: str) -> bool:
+    """Than one for all, and than each alone."""
+    if problem == "school":
+        rivals = (_POOLED, *_ALONE)
+        told = {
+            m: np.mean([r["explained"] for r in records if r["method"] == m])
+            for m in dict.fromkeys(r["method"] for r in records)
+        }
+        return all(told["together"] > told[m] for m in rivals if m in told)
+    shares = sorted({r["share"] for r in records})
+    ours, pooled = (
+        np.concatenate([ratios(records, m, share) for share in shares]).mean()
+        for m in ("adapted", _POOLED)
+    )
+    return bool(ours < min(1.0, pooled))

@@ -1,4 +1,5 @@
-"""Real rows of several groups: schools, reactions at several temperatures, aryl halides, firms.
+"""Real rows of several groups: schools, reactions at several temperatures, aryl halides, firms,
+tuning tasks.
 
 Enters: the folder of the files. Leaves: inputs, labels and the group of every row. The firms come
 with statsmodels; docs/sklearn.md says where the other files are from.
@@ -13,6 +14,8 @@ import numpy as np
 
 from bers.errors import ConfigError
 from bers_studies.grunfeld.study import firms as grunfelds_firms
+
+_TASKS, _SETTINGS = 17, 100  # of LCBench
 
 
 class Problem(NamedTuple):
@@ -60,11 +63,23 @@ def firms(folder: Path) -> Problem:
     return Problem(X, y, np.repeat([firm.name for firm in every], [firm.n for firm in every]))
 
 
+def tuning(folder: Path) -> Problem:
+    """The accuracy of a neural network on the last 17 data sets of LCBench, 100 settings each."""
+    from bers_studies.reliability.problems import accuracies, tuning_tasks
+
+    chosen = range(len(tuning_tasks(folder)))[-_TASKS:]  # those that the study orders reports
+    rng = np.random.default_rng(0)
+    X = rng.random((_TASKS, _SETTINGS, 7))
+    y = [accuracies(folder, task, x) for task, x in zip(chosen, X, strict=True)]
+    return Problem(np.concatenate(X), np.concatenate(y), np.repeat(chosen, _SETTINGS))
+
+
 PROBLEMS: dict[str, Callable[[Path], Problem]] = {
     "school": school,
     "arylation": arylation,
     "halides": halides,
     "firms": firms,
+    "tuning": tuning,
 }
 """By name; one part of a trial each."""
 
