@@ -11,6 +11,8 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import LogGap
 from bers.errors import ConfigError, DataWarning, FileError
 from bers.integrity import read_sealed, write_sealed
+from bers.learners.cma_es import CMAES
+from bers.learners.differential_evolution import DE
 from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
 from bers.optimise.ask_tell import Optimizer
@@ -349,6 +351,22 @@ def test_a_failed_save_leaves_the_old_file(good, tmp_path, monkeypatch):
         new().save(path)
     assert path.read_bytes() == good.read_bytes()
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("written", [np.float32, lambda x: x.round(4)])
+@pytest.mark.parametrize("learner", [CMAES(batch=5), DE(population=5)])
+def test_values_of_what_was_asked_for_may_be_told_to_the_loaded_run(tmp_path, learner, written):
+    optimizer = Optimizer([(-1, 1)] * 3, rng=0, learner=learner)
+    points = optimizer.ask()
+    optimizer.tell(written(points[:1]), [7.0])
+    optimizer.save(tmp_path / "run.bers")
+    later = Optimizer.load(tmp_path / "run.bers")
+    values = np.sum(points[1:] ** 2, axis=1)
+    for one in (optimizer, later):
+        one.tell(written(points[1:])[::-1], values[::-1])
+        assert one.result().nfev == len(points)
+    assert np.array_equal(optimizer.ask(), later.ask())
+    assert not any((np.abs(points - new) < 1e-3).all(axis=1).any() for new in later.ask())
 
 
 @pytest.mark.parametrize("updating", BOTH)
