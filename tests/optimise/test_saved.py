@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from bers.learners.differential_evolution import DE
 from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
 from bers.optimise.ask_tell import Optimizer
+from bers.optimise.campaign import Campaign
 from bers.schedules import Constant, Linear
 from bers.trust.rules import Rule
 
@@ -380,3 +382,25 @@ def test_points_that_nobody_asked_for_are_kept(tmp_path, updating, generations):
     loaded = Optimizer.load(tmp_path / "a.bers")
     assert (loaded.best, loaded.result().nfev) == (0, optimizer.result().nfev)
     goes_on_the_same(optimizer, tmp_path / "b.bers")
+
+
+STORED = Path(__file__).parent / "stored"
+"""Files of version 0.1.0: each version after it has to read them."""
+
+
+@pytest.mark.parametrize(("name", "told", "best"), [("cmaes", 16, 1.3e-9), ("de", 27, 0.01)])
+def test_a_file_of_this_version_is_read_for_ever(name, told, best):
+    optimizer = Optimizer.load(STORED / f"{name}.bers")
+    assert optimizer.result().nfev == told
+    assert optimizer.best == pytest.approx(best, rel=0.05)
+    assert optimizer.names == ["old"]
+    points = optimizer.ask()
+    optimizer.tell(points, np.sum((points - 0.5) ** 2, axis=1))
+    assert optimizer.result().nfev >= told + len(points)
+    assert not np.array_equal(optimizer.ask(), points)
+
+
+def test_so_is_a_campaigns():
+    campaign = Campaign.load(STORED / "campaign.bers")
+    assert (campaign.best, campaign.result().nfev, campaign.names) == (3.0, 2, ["old"])
+    assert campaign.ask().to_dict("records") == [{"base": "a", "hours": 2.0}]
