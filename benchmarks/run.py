@@ -76,6 +76,7 @@ BENCHMARKS = {
     "replay": ("replay",),
     "sb3_buffer": ("sb3_buffer", "sb3_callback"),
     "tables": ("rank_cold", "rank_cold_many", "fit_sources"),
+    "minimise_reuse": ("minimise_reuse_first", "minimise_reuse"),
     "import_time": ("import_time", "help_time"),
 }
 """The rows of every benchmark, in the table's order."""

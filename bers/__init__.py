@@ -14,6 +14,7 @@ _WHERE = {
     "minimize": "bers.optimise.minimize",
     "minimize_many": "bers.optimise.multitask",
     "Optimizer": "bers.optimise.ask_tell",
+    "Campaign": "bers.optimise.campaign",
     "Space": "bers.optimise.space",
     "CMAES": "bers.learners.cma_es",
     "DE": "bers.learners.differential_evolution",

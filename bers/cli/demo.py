@@ -162,7 +162,7 @@ def _drawn(records: list[dict[str, Any]], picture: Path) -> str:
     right.axvspan(0.9, records[0]["weights_at"][0], color="0.97", lw=0)
     left.legend(frameon=False)
     left.grid(color="0.94")
-    right.legend(loc="lower right")
+    right.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)
     with write_atomically(picture) as temporary:

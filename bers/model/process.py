@@ -13,7 +13,7 @@ evidence of the new rows decides. Offset and scale of the values are unknown to 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -299,6 +299,8 @@ class Belief:
 
         Of what rests on all of them together, each has as much as a process near to it alone would.
         """
+        if not self.family.N:
+            return np.zeros(0)
         near = np.zeros(self.family.N)
         for one, share in zip(self.processes, self.shares, strict=True):
             if one.kind == "near":
@@ -306,6 +308,27 @@ class Belief:
         total = near.sum()
         even = near / total if total > 1e-300 else np.full(self.family.N, 1 / self.family.N)
         return even * self.informed
+
+    @cached_property
+    def alone(self) -> "Belief":
+        """What would be believed without the earlier tasks.
+
+        >>> x = np.linspace(0, 1, 21)[:, None]
+        >>> found = family([(x, (x[:, 0] - at) ** 2) for at in (0.4, 0.5, 0.6)])
+        >>> belief = found.observe(x[[0, 20]], np.array([0.3, 0.2]))
+        >>> belief.informed > 0.4, belief.alone.informed
+        (True, 0.0)
+        """
+        own = [h for h, one in enumerate(self.processes) if one.kind == "neutral"]
+        total = sum(float(self.shares[h].sum()) for h in own)
+        if not total > 0:
+            return self
+        return replace(
+            self,
+            processes=tuple(self.processes[h] for h in own),
+            factors=self.factors[own],
+            shares=tuple(self.shares[h] / total for h in own),
+        )
 
     def predict(
         self, x: "Places | Float64[np.ndarray, 'n D']"
@@ -444,6 +467,31 @@ def family(
     spread = vectors[:, most] * np.sqrt(np.maximum(values[most], 0))
     to_nodes = [solve_triangular(root.T, part, lower=False) for part in (m, spread, heads.T)]
     return Family(lengths, reach, nodes, *to_nodes)
+
+
+def stranger(lengths: Float64[np.ndarray, " D"]) -> Family:
+    """A family without any earlier task: every belief is the new task's own.
+
+    Parameters
+    ----------
+    lengths
+        How far its values are taken to be alike, at first, in each column.
+
+    Returns
+    -------
+    Family
+        Its `observe` takes rows of a new task.
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 11)[:, None]
+    >>> belief = stranger(np.ones(1)).observe(x, (x[:, 0] - 0.3) ** 2)
+    >>> round(float(belief.predict(np.array([[0.35]]))[0][0]), 3), belief.informed
+    (0.002, 0.0)
+    """
+    D = len(lengths)
+    none = np.zeros((0, 0))
+    return Family(lengths, lengths, np.zeros((0, D)), np.zeros(0), none, none)
 
 
 def _standard(y: np.ndarray) -> np.ndarray:
@@ -632,15 +680,15 @@ def _processes(family: Family, at: Places, z: np.ndarray, odds: float) -> Iterat
     own = _own(family, at.x, z) if n >= _OWN_FROM else None
     zero, mean, each = np.zeros((n, 1)), at.mean[:, None], at.k @ family.heads
     log = helps - np.log(2 * len(_NOISE) * len(_COMMON) * len(_RESIDUAL))
-    near = helps - np.log(2 * len(_NOISE) * len(_NEAR) * family.N)
+    near = helps - np.log(2 * len(_NOISE) * len(_NEAR) * max(1, family.N))
     isotropic = [np.full(D, times * np.sqrt(D / 2)) for times in _ROUND_LENGTHS]
     lengths = [*isotropic, *(times * family.lengths for times in _LENGTHS)]
     neutral = alone - np.log(len(_NOISE) * len(lengths))
     for noise in _NOISE:
-        for residual in _RESIDUAL:
+        for residual in _RESIDUAL if family.N else ():
             for common in _COMMON:
                 yield _Process("informed", common, residual, family.lengths, mean, noise, log)
-        for residual in _NEAR:
+        for residual in _NEAR if family.N else ():
             yield _Process("near", 0.0, residual, family.lengths, each, noise, near)
         for own_lengths in lengths:
             yield _Process("neutral", 0.0, 1.0, own_lengths, zero, noise, neutral)
@@ -648,7 +696,7 @@ def _processes(family: Family, at: Places, z: np.ndarray, odds: float) -> Iterat
         found, noise, cost = own
         yield _Process("neutral", 0.0, 1.0, found, zero, noise, alone - cost)
         cost += np.log(len(_OWN_INFORMED))
-        for common, residual in _OWN_INFORMED:
+        for common, residual in _OWN_INFORMED if family.N else ():
             yield _Process("informed", common, residual, found, mean, noise, helps - cost)
 
 

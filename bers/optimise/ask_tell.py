@@ -489,7 +489,7 @@ class Optimizer:
             found |= {"population": at.copy(), "population_energies": f.copy()}
         if len(fun_all):
             x, y = x_all, fun_all
-            if self.state is not None and fun_all.min() >= f.min(initial=np.inf):
+            if len(f) and fun_all.min() >= f.min():
                 x, y = at, f  # of points that are as good, the learner's
             top = int(np.argmin(y))
             found |= {"x": x[top].copy(), "fun": float(y[top])}
@@ -565,6 +565,7 @@ class Optimizer:
             "y": np.concatenate([np.zeros(0), *self._y]),
             "told.x": _points([key for key, _ in told], D),
             "told.y": np.array([value for _, value in told], np.float64),
+            "wanted.x": _points(list(self._wanted), D),
             "waiting.x": _points(list(self._waiting), D),
             "waiting.asked": np.array(list(self._waiting.values()), bool),
             "again.x": _points([key for key, _ in self._again], D),
@@ -646,7 +647,8 @@ class Optimizer:
         if "waiting.x" in arrays:
             asked = arrays["waiting.asked"].tolist()
             waiting = dict(zip(map(np.ndarray.tobytes, arrays["waiting.x"]), asked, strict=True))
-        self._waiting, self._wanted, self._reopened = waiting, {}, about.get("open", False)
+        self._waiting, self._reopened = waiting, about.get("open", False)
+        self._wanted = {row.tobytes(): row for row in arrays.get("wanted.x", ())}
         self._again = []
         if "again.x" in arrays:
             values = arrays["again.y"].tolist()

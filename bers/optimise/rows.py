@@ -25,7 +25,10 @@ def told_rows(
     >>> told_rows([0.5, 0.25], np.nan, np.zeros(2), np.ones(2))
     (array([[0.5 , 0.25]]), array([inf]))
     """
-    points, values = np.atleast_2d(_numbers(x, "x")), np.atleast_1d(_numbers(y, "y")).ravel()
+    points, values = (
+        np.atleast_2d(told_numbers(x, "x")),
+        np.atleast_1d(told_numbers(y, "y")).ravel(),
+    )
     if points.shape != (len(values), len(low)):
         raise DataError(
             f"tell(x, y) needs points of shape ({len(values)}, {len(low)}) for "
@@ -42,7 +45,12 @@ def told_rows(
     return np.ascontiguousarray(points), np.where(np.isfinite(values), values, np.inf)
 
 
-def _numbers(given: Any, what: str) -> np.ndarray:
+def told_numbers(given: Any, what: str) -> np.ndarray:
+    """Numbers of whatever kind as float64; None, text and masked entries are refused.
+
+    >>> told_numbers([1, np.nan], "y").tolist()
+    [1.0, nan]
+    """
     if np.ma.is_masked(given):
         raise DataError(
             f"tell: {what} has masked entries. Leave these rows out, or tell nan as the value of "

@@ -223,6 +223,17 @@ def test_evaluations_that_failed_are_the_worst(updating):
     assert_same(optimizer.result(), result)
 
 
+def test_a_search_whose_first_evaluation_failed_has_a_result():
+    optimizer = Optimizer([(-1, 1)] * 2, rng=0)
+    points = optimizer.ask()
+    optimizer.tell(points[0], np.nan)
+    result = optimizer.result()
+    assert (result.fun, result.nfev, optimizer.best) == (np.inf, 1, np.inf)
+    assert np.array_equal(result.x, points[0])
+    optimizer.tell(points[1], 3.0)
+    assert (optimizer.result().fun, optimizer.best) == (3.0, 3.0)
+
+
 def test_before_anything_is_told():
     optimizer = new(sources=PAST)
     result = optimizer.result()

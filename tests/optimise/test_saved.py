@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from bers.data.demonstrations import Demonstrations
 from bers.data.transforms import LogGap
 from bers.errors import ConfigError, DataWarning, FileError
 from bers.integrity import read_sealed, write_sealed
+from bers.learners.cma_es import CMAES
+from bers.learners.differential_evolution import DE
 from bers.model.model_files import save_model
 from bers.model.neural_linear import fit
 from bers.optimise.ask_tell import Optimizer
+from bers.optimise.campaign import Campaign
 from bers.schedules import Constant, Linear
 from bers.trust.rules import Rule
 
@@ -351,6 +355,22 @@ def test_a_failed_save_leaves_the_old_file(good, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("written", [np.float32, lambda x: x.round(4)])
+@pytest.mark.parametrize("learner", [CMAES(batch=5), DE(population=5)])
+def test_values_of_what_was_asked_for_may_be_told_to_the_loaded_run(tmp_path, learner, written):
+    optimizer = Optimizer([(-1, 1)] * 3, rng=0, learner=learner)
+    points = optimizer.ask()
+    optimizer.tell(written(points[:1]), [7.0])
+    optimizer.save(tmp_path / "run.bers")
+    later = Optimizer.load(tmp_path / "run.bers")
+    values = np.sum(points[1:] ** 2, axis=1)
+    for one in (optimizer, later):
+        one.tell(written(points[1:])[::-1], values[::-1])
+        assert one.result().nfev == len(points)
+    assert np.array_equal(optimizer.ask(), later.ask())
+    assert not any((np.abs(points - new) < 1e-3).all(axis=1).any() for new in later.ask())
+
+
 @pytest.mark.parametrize("updating", BOTH)
 @pytest.mark.parametrize("generations", [0, 2])
 def test_points_that_nobody_asked_for_are_kept(tmp_path, updating, generations):
@@ -362,3 +382,25 @@ def test_points_that_nobody_asked_for_are_kept(tmp_path, updating, generations):
     loaded = Optimizer.load(tmp_path / "a.bers")
     assert (loaded.best, loaded.result().nfev) == (0, optimizer.result().nfev)
     goes_on_the_same(optimizer, tmp_path / "b.bers")
+
+
+STORED = Path(__file__).parent / "stored"
+"""Files of version 0.1.0: each version after it has to read them."""
+
+
+@pytest.mark.parametrize(("name", "told", "best"), [("cmaes", 16, 1.3e-9), ("de", 27, 0.01)])
+def test_a_file_of_this_version_is_read_for_ever(name, told, best):
+    optimizer = Optimizer.load(STORED / f"{name}.bers")
+    assert optimizer.result().nfev == told
+    assert optimizer.best == pytest.approx(best, rel=0.05)
+    assert optimizer.names == ["old"]
+    points = optimizer.ask()
+    optimizer.tell(points, np.sum((points - 0.5) ** 2, axis=1))
+    assert optimizer.result().nfev >= told + len(points)
+    assert not np.array_equal(optimizer.ask(), points)
+
+
+def test_so_is_a_campaigns():
+    campaign = Campaign.load(STORED / "campaign.bers")
+    assert (campaign.best, campaign.result().nfev, campaign.names) == (3.0, 2, ["old"])
+    assert campaign.ask().to_dict("records") == [{"base": "a", "hours": 2.0}]

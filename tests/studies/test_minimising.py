@@ -31,9 +31,11 @@ def test_the_source_that_a_search_starts_from_is_told(best):
     def fun(x):
         return np.sum((x - 0.3) ** 2, axis=1)
 
-    assert first_used(rng, fun, 3, past) == best
+    assert first_used(rng, fun, 3, past) == (best, best)
     worse = [past[i] for i in range(5) if i != best]
-    assert first_used(rng, lambda x: np.sum((x - 0.5) ** 2, axis=1), 3, worse) == -1
+    nearest = int(np.argmin([np.sum((x[0] - 0.5) ** 2) for x, _ in worse]))
+    found = first_used(rng, lambda x: np.sum((x - 0.5) ** 2, axis=1), 3, worse)
+    assert found == (nearest, -1)  # the middle is better than any source's point
 
 
 def test_problems_of_bbob_are_related_or_not():
@@ -100,7 +102,8 @@ def test_claims_about_bbob_follow_from_the_records(ahead, holds):
                 for method, gaps in (("BERS", own), ("CMA-ES", there), ("DE", [9.0] * 4)):
                     records.append(gap_record(method, family, D, panel, gaps))
         records.append(gap_record("Optuna's CMA-ES", family, 5, "f2", [0.0, -9.0]))
-    records += [{"panel": "f2", "many": 30, "right": True, "dimension": 5, "number": 0}] * 3
+    many = {"panel": "f2", "many": 30, "right": True, "dimension": 5, "number": 0}
+    records += [many | {"started": started} for started in (True, True, False)]
     found = {c.id: c for c in bbob_claims.claims(Runs(tuple(records), 1, 0, "runs/bbob"))}
     for family in ("2", "10"):
         for evaluations in (100, 300):
@@ -108,7 +111,7 @@ def test_claims_about_bbob_follow_from_the_records(ahead, holds):
         assert found[f"bbob-columns-displaced-{family}"].holds
     assert found["bbob-misleading"].holds
     assert found["bbob-misleading"].measured == " / ".join([f"{-ahead:+.2f}"] * 4)
-    assert found["bbob-many"].measured == "3 of 3"
+    assert found["bbob-many"].measured == "3 of 3; the search starts from its point in 2"
 
 
 @pytest.mark.parametrize(("ours", "holds"), [(1.0, True), (3.0, False)])

@@ -5,8 +5,8 @@ from bers_studies.study import Study
 STUDY = Study(
     __name__,
     about="BBOB's functions with past runs",
-    trials=1,
-    parts=36,
+    trials=5,
+    parts=48,
     quick_trials=1,
     order=45,
     needs=("ioh", "optuna"),

@@ -10,7 +10,7 @@ import numpy as np
 
 from bers_studies.bbob.problems import FAMILIES
 from bers_studies.bbob.study import AT
-from bers_studies.bbob.tables import gaps, unseen
+from bers_studies.bbob.tables import from_its_point, gaps, unseen
 from bers_studies.report.claim import Claim, claim_of
 from bers_studies.report.curves import Runs
 
@@ -49,7 +49,7 @@ def claims(runs: Runs) -> Iterator[Claim]:
             "bbob-many",
             f"of {many[0]['many']} sources, the right one is used first in at least {_FIRST:.0%}",
             "BERS",
-            f"{int(right.sum())} of {len(right)}",
+            f"{int(right.sum())} of {len(right)}{from_its_point(many)}",
             right.mean() >= _FIRST,
             right,
         )

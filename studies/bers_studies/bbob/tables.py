@@ -29,10 +29,18 @@ def tables(folder: Path) -> str:
     if many:
         right = sum(r["right"] for r in many)
         lines += [
-            f"Of {many[0]['many']} sources, the right one is used first in {right} of {len(many)}.",
+            f"Of {many[0]['many']} sources, the right one is used first in {right} of {len(many)}"
+            f"{from_its_point(many)}.",
             "",
         ]
     return "\n".join(lines)
+
+
+def from_its_point(many: list[dict]) -> str:
+    """How often the search starts from its point, where that was recorded."""
+    if not all("started" in r for r in many):
+        return ""
+    return f"; the search starts from its point in {sum(r['started'] for r in many)}"
 
 
 def unseen(runs: Runs) -> Runs:
