@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from jaxtyping import Float64
 
-from bers.data.checks import whole
+from bers.data.checks import MOST_BATCHES, finite_number, whole
 from bers.data.transforms import Transform, transform_named
 from bers.errors import ConfigError
 from bers.learners.base import Experience, Learner, State
@@ -92,7 +92,7 @@ class ReuseConfig:
     def __post_init__(self) -> None:
         rule_named(self.rule)
         for name, known in (("guard", _GUARDS), ("pick", _PICKS)):
-            if getattr(self, name) not in known:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in known:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(known)}; got {getattr(self, name)!r}."
                 )
@@ -100,6 +100,9 @@ class ReuseConfig:
         object.__setattr__(self, "schedule", schedule_named(self.schedule))
         whole(self.elites, "ReuseConfig(elites=...)")
         object.__setattr__(self, "elites", int(self.elites))
+        whole(self.batches, "ReuseConfig(batches=...)", 0, MOST_BATCHES)
+        if self.subset is not None:
+            whole(self.subset, "ReuseConfig(subset=...)", 2)
 
 
 class Offer(Protocol):
@@ -137,7 +140,9 @@ class Reuse:
     @property
     def p_m(self) -> float:
         """The chance that the next iteration learns from the sources."""
-        return self.schedule(self.m + 1)
+        chance = self.schedule(self.m + 1)
+        plain = chance.item() if isinstance(chance, np.generic | np.ndarray) else chance
+        return finite_number(plain, "what a schedule gives")
 
     def guide(self) -> Any:
         """What the learner may take in the next iteration, and how often."""

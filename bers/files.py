@@ -15,15 +15,16 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from bers.errors import BersError, FileError
+from bers.errors import BersError, ConfigError, FileError
 from bers.text import printable
 
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path; rename it over `path` when the block ends without an error."""
-    target = Path(path)
+    target = named_file(path)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp")
     try:
         _clean_leftovers(target)
@@ -46,10 +47,11 @@ def write_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
 def reading(path: Path) -> Iterator[None]:
     """Turn whatever a damaged file makes a library raise into one error that names the file.
 
-    >>> with reading(Path("a.parquet")):
+    >>> with reading(Path(".")):
     ...     pass
     """
     try:
+        refuse_special(path)
         yield
     except (BersError, Warning):
         raise
@@ -61,6 +63,39 @@ def reading(path: Path) -> Iterator[None]:
             f"{path.name}: cannot be read ({type(error).__name__}: {printable(str(error), 120)}). "
             "Restore it from a copy, or save it again."
         ) from error
+
+
+def named_file(path: Any) -> Path:
+    """A path that may be that of a file, or an error.
+
+    >>> named_file("a.html").name
+    'a.html'
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"path must be a path; got {type(path).__name__}. Name a file.")
+    found = Path(path)
+    try:
+        fine = bool(found.name) and b"\0" not in os.fsencode(found)
+    except UnicodeEncodeError:
+        fine = False
+    if not fine:
+        raise FileError(
+            f"{printable(str(path), 80)!r} cannot be the name of a file. Choose another."
+        )
+    return found
+
+
+def refuse_special(path: str | os.PathLike[str]) -> None:
+    """Raise for a pipe, a socket or a device, which may keep a reader waiting for ever.
+
+    >>> refuse_special(".")
+    """
+    mode = os.stat(path).st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FileError(
+            f"{printable(str(path), 200)} is a pipe or a device, not a file. Write what comes out "
+            "of it to a file first, and give that."
+        )
 
 
 def read_regular(path: str | os.PathLike[str], most: int = 1 << 30) -> bytes:

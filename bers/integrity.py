@@ -11,11 +11,10 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bers.errors import BersError, FileError
-from bers.files import write_atomically
+from bers.files import named_file, write_atomically
 
 if TYPE_CHECKING:  # texts and files need no NumPy, and journals have nothing else
     import numpy as np
@@ -176,8 +175,12 @@ def read_sealed(
     """The arrays and settings of such a file; `what` names it in errors, as in "a BERS model"."""
     from safetensors import SafetensorError, safe_open
 
-    path = Path(path)
-    if not path.is_file():
+    path = named_file(path)
+    try:
+        there = path.is_file()
+    except OSError as error:  # a name that is too long
+        raise FileError(f"cannot read {path!s:.80}: {error.strerror}. Check the path.") from error
+    if not there:
         raise FileError(f"there is no {what.rsplit(' ', 1)[-1]} file {path}. Check the path.")
     try:
         with safe_open(path, framework="numpy") as file:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from bers.errors import ConfigError
 from bers.text import printable
 
 
@@ -23,6 +24,8 @@ def progress_bar(
     ...     for _ in range(3):
     ...         advance(loss=0.5)
     """
+    if not isinstance(show, bool | None) and type(show).__name__ not in ("bool", "bool_"):
+        raise ConfigError(f"progress must be True, False or None; got {show!r:.80}.")
     if show is None:
         show = sys.stderr.isatty()
     if not show:

@@ -3,6 +3,7 @@
 import decimal
 import fractions
 import pathlib
+from dataclasses import fields
 
 import numpy as np
 
@@ -85,3 +86,103 @@ def calls(folder):
         "Linear": (schedules.Linear, {"p": 0.9, "until": 10}),
         "map_of": (map_of, {"workers": 1}),
     }
+
+
+def model_calls(folder):
+    """The same for what trains, weighs and searches, as small as it can be."""
+    rng = np.random.default_rng(0)
+
+    def source(name):
+        x = rng.uniform(size=(12, 2))
+        return bers.Demonstrations(x, x[:, 0], name)
+
+    def sphere(x):
+        return float(np.sum(np.asarray(x) ** 2))
+
+    def own(settings):
+        return {field.name: getattr(settings, field.name) for field in fields(settings)}
+
+    def searched(learner, **more):
+        return bers.minimize(sphere, box, learner=learner, maxfun=12, rng=0, **more)
+
+    box, both = [(-1.0, 1.0)] * 2, [source("alice"), source("bob")]
+    quick = bers.ModelConfig(hidden=(4,), latent_dim=2, batches=2, batch_size=8)
+    x = rng.uniform(size=(6, 2))
+    trust = bers.Trust(both, model=quick, progress=False)
+    told, found = trust.observe(x, x[:, 0]), searched(None)
+    model, optimizer = trust.model, bers.Optimizer(box, rng=0)
+    told.save(folder / "trust.bers")
+    bers.save_model(model, folder / "model.bers")
+    optimizer.save(folder / "run.bers")
+    silent = {"rng": 0, "progress": False}
+    search = {"maxiter": 2, "maxfun": 12, "callback": None, "workers": 1, "vectorized": False}
+    search |= silent
+    trusting = {"rule": "odds", "batches": 0, "frozen": True, "prior": "sources", "robust": True}
+    trusting |= {"subset": None, "transform": None, "keep": None, "remember": None}
+    drawn = {"draws": 4, "level": 0.9, "rng": 0}
+    return {
+        "ModelConfig": (bers.ModelConfig, own(quick)),
+        "fit": (bers.fit, {"sources": both, "config": quick, "workers": 1} | silent),
+        "refine": (
+            bers.refine,
+            {"model": model, "sources": both, "batches": 1, "subset": 4, "workers": 1} | silent,
+        ),
+        "Trust": (
+            bers.Trust,
+            {"sources": both, "model": model, "predicts": True, "workers": 1} | trusting | silent,
+        ),
+        "observe": (trust.observe, {"x": x, "y": x[:, 0], "gain": None}),
+        "predict": (told.predict, {"x": x}),
+        "relabel": (told.relabel, {"x": x, "rewards": None, "source": None, "pessimism": 0.0}),
+        "ranking": (told.ranking, drawn),
+        "worth": (
+            told.worth,
+            {"horizon": None, "discount": 1.0, "best": None, "than": None, "level": 0.9, "rng": 0},
+        ),
+        "weights_by": (told.weights_by, {"rule": "odds", "last": None}),
+        "Trust.save": (told.save, {"path": folder / "other.bers"}),
+        "Trust.load": (
+            bers.Trust.load,
+            {"path": folder / "trust.bers", "sources": both, "workers": None},
+        ),
+        "rank": (
+            bers.rank,
+            {"sources": both, "target": source("new"), "rule": "odds", "model": model}
+            | {"transform": None, "x": None, "y": None, "drop_nonfinite": False, "workers": None}
+            | drawn | {"progress": False},
+        ),
+        "CMAES": (lambda **some: searched(bers.CMAES(**some)), own(bers.CMAES())),
+        "DE": (lambda **some: searched(bers.DE(**some)), own(bers.DE())),
+        "ReuseConfig": (
+            lambda **some: searched(
+                None, sources=both, model=model, reuse=bers.ReuseConfig(**some)
+            ),
+            own(bers.ReuseConfig()),
+        ),
+        "minimize": (
+            bers.minimize,
+            {"fun": sphere, "bounds": box, "args": (), "sources": (), "learner": None}
+            | {"reuse": None, "model": None, "x0": None} | search,
+        ),
+        "minimize_many": (
+            bers.minimize_many,
+            {"funs": [sphere, sphere], "bounds": box, "sources": (), "reuse": None}
+            | {"learner": bers.DE(population=5), "model": quick} | search | {"maxiter": 1},
+        ),
+        "Optimizer": (
+            bers.Optimizer,
+            {"bounds": box, "sources": (), "learner": None, "reuse": None, "model": None}
+            | {"x0": None, "integrality": None, "constraints": None} | silent,
+        ),
+        "Space": (
+            lambda **some: bers.minimize(sphere, bers.Space(**some), maxfun=6, rng=0),
+            {"bounds": box, "integrality": None, "constraints": (), "vectorized": False},
+        ),
+        "ask": (bers.Optimizer(box, rng=0).ask, {"n": 2}),
+        "tell": (bers.Optimizer(box, rng=0).tell, {"x": [[0.0, 0.5]], "y": [1.0]}),
+        "Optimizer.save": (optimizer.save, {"path": folder / "other.bers"}),
+        "Optimizer.load": (bers.Optimizer.load, {"path": folder / "run.bers"}),
+        "save_model": (bers.save_model, {"model": model, "path": folder / "other.bers"}),
+        "load_model": (bers.load_model, {"path": folder / "model.bers"}),
+        "save_page": (bers.save_page, {"run": found, "path": folder / "p.html", "title": None}),
+    }  # fmt: skip

@@ -368,15 +368,65 @@ def warn_dropped(name: str, count: int, n: int, origin: str) -> None:
     )
 
 
-def whole(value: Any, what: str, least: int = 1) -> int:
+MOST_POINTS = 10**6
+"""Of a population; more are not held in memory."""
+MOST_BATCHES = 10**9
+"""Of training; more would take days."""
+MOST_DRAWS = 10**6
+"""Of the posteriors; more would not be done in a day."""
+
+
+def whole(value: Any, what: str, least: int = 1, most: int | None = None) -> int:
     """A whole number of at least `least`, or an error that names the setting.
 
     >>> whole(3, "size")
     3
     """
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= least:
+        if most is not None and value > most:
+            raise ConfigError(f"{what} must be at most {most:,}; got {value}.")
         return int(value)
     raise ConfigError(f"{what} must be a whole number of at least {least}; got {value!r}.")
+
+
+def one_of(value: Any, what: str, *known: str | None) -> Any:
+    """One of a few words, or an error that names the setting and the words.
+
+    >>> one_of("raw", "labels", "standardised", "raw")
+    'raw'
+    """
+    if (value is None or isinstance(value, str)) and value in known:
+        return value
+    words = [str(word) if word is None else f'"{word}"' for word in known]
+    listed = f"{', '.join(words[:-1])} or {words[-1]}"
+    raise ConfigError(f"{what} must be {listed}; got {printable(repr(value), 80)}.")
+
+
+def number(value: Any, what: str, words: str = "a number") -> float:
+    """A float that may be infinite but not NaN, or an error that names the setting.
+
+    >>> number(np.inf, "tol")
+    inf
+    """
+    good = isinstance(value, int | float | np.integer | np.floating)
+    if not good or isinstance(value, bool) or value != value:
+        raise ConfigError(f"{what} must be {words}; got {printable(repr(value), 80)}.")
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        return float("inf") if value > 0 else -float("inf")
+
+
+def share(value: Any, what: str) -> float:
+    """A number between 0 and 1, or an error that names the setting.
+
+    >>> share(0.9, "level")
+    0.9
+    """
+    good = isinstance(value, float | np.floating)
+    if not good or not 0 < value < 1:
+        raise ConfigError(f"{what} must lie between 0 and 1; got {printable(repr(value), 80)}.")
+    return float(value)
 
 
 def generator(rng: Any) -> np.random.Generator:

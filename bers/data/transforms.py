@@ -738,8 +738,13 @@ def transform_named(what: str | Transform | None) -> Transform | None:
     >>> transform_named("auto")
     LogGap(least=None, unit=None)
     """
-    if not isinstance(what, str):
+    if what is None or (callable(getattr(what, "fit", None)) and hasattr(what, "fitted")):
         return what
+    if not isinstance(what, str):
+        raise ConfigError(
+            f"transform must be one of bers.transforms or a name, {', '.join(TRANSFORMS)}; got "
+            f"{type(what).__name__}."
+        )
     if what not in TRANSFORMS:
         raise ConfigError(f"there is no transform {what!r}. Known: {', '.join(TRANSFORMS)}.")
     return TRANSFORMS[what]

@@ -19,7 +19,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.checks import whole
+from bers.data.checks import MOST_POINTS, finite_number, flag, number, whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.learners.differential_evolution import start_point
@@ -97,17 +97,19 @@ class CMAES:
     atol: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, least in (("population", 4), ("batch", 1)):
-            if getattr(self, name) is not None:
-                whole(getattr(self, name), f"CMAES({name}=...)", least)
-        if not 0 < self.sigma <= 1:
+        flag(self.surrogate, "CMAES(surrogate=...)")
+        if self.population is not None:
+            whole(self.population, "CMAES(population=...)", 4, MOST_POINTS)
+        if self.batch is not None:
+            whole(self.batch, "CMAES(batch=...)")
+        if not 0 < finite_number(self.sigma, "CMAES(sigma=...)") <= 1:
             raise ConfigError(
                 f"CMAES(sigma=...) is a share of the range, in (0, 1]; got {self.sigma}."
             )
-        if self.restarts is not None and not self.restarts >= 0:
+        if self.restarts is not None and not number(self.restarts, "CMAES(restarts=...)") >= 0:
             raise ConfigError(f"CMAES(restarts=...) must be 0 or more; got {self.restarts}.")
         for name in ("tol", "atol"):
-            if not getattr(self, name) >= 0:
+            if not number(getattr(self, name), f"CMAES({name}=...)", "0 or more") >= 0:
                 raise ConfigError(
                     f"CMAES({name}=...) must be 0 or more; got {getattr(self, name)}."
                 )

@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.checks import LARGEST, whole
+from bers.data.checks import LARGEST, MOST_POINTS, finite_number, number, one_of, whole
 from bers.errors import ConfigError
 from bers.learners.base import Evaluate, Experience
 from bers.reuse.points import Drawn, PointGuide
@@ -184,25 +184,22 @@ class DE:
     atol: float = 0.0
 
     def __post_init__(self) -> None:
-        whole(self.population, "DE(population=...)", 4)
-        if not 0 <= self.recombination <= 1:
+        whole(self.population, "DE(population=...)", 4, MOST_POINTS)
+        if not 0 <= finite_number(self.recombination, "DE(recombination=...)") <= 1:
             raise ConfigError(f"DE(recombination=...) must be in [0, 1]; got {self.recombination}.")
-        if self.updating not in ("immediate", "deferred", None):
-            raise ConfigError(
-                f'DE(updating=...) must be "immediate" or "deferred"; got {self.updating!r}.'
-            )
+        if self.updating is not None:
+            one_of(self.updating, "DE(updating=...)", "immediate", "deferred")
         if isinstance(self.init, str) and self.init not in _INITS:
             known = ", ".join(_INITS)
             raise ConfigError(f"there is no init {self.init!r}. Known: {known}, or an array.")
         for name in ("tol", "atol"):
-            if np.isnan(getattr(self, name)):
-                raise ConfigError(f"DE({name}=...) must be a number; got nan.")
+            number(getattr(self, name), f"DE({name}=...)")
         F = self.mutation
-        if isinstance(F, list) or (isinstance(F, np.ndarray) and F.ndim == 1):
-            F = tuple(float(end) for end in F)
+        if isinstance(F, list | tuple) or (isinstance(F, np.ndarray) and F.ndim == 1):
+            F = tuple(finite_number(end, "DE(mutation=...)") for end in F)
             object.__setattr__(self, "mutation", F)
-        ends = np.atleast_1d(np.asarray(F, np.float64))
-        fits = ends.shape == (2,) if isinstance(F, tuple) else ends.shape == (1,)
+        ends = np.array(F if isinstance(F, tuple) else [finite_number(F, "DE(mutation=...)")])
+        fits = len(ends) == (2 if isinstance(F, tuple) else 1)
         if not fits or not np.all((ends >= 0) & (ends <= 2)) or ends[0] > ends[-1]:
             raise ConfigError(
                 f"DE(mutation=...) must be in [0, 2], one number or a pair (low, high); got {F}."
@@ -263,11 +260,14 @@ class DE:
         if isinstance(init, str):
             x = _spread(rng, low, high, NP, init)
         else:
-            if hasattr(init, "population"):
-                x = np.array(init.population, np.float64)
-                values = np.array(init.population_energies, np.float64)
-            else:
-                x = np.array(init, np.float64)
+            try:
+                if hasattr(init, "population"):
+                    x = np.array(init.population, np.float64)
+                    values = np.array(init.population_energies, np.float64)
+                else:
+                    x = np.array(init, np.float64)
+            except (TypeError, ValueError) as error:
+                raise ConfigError(f"init must hold points of numbers: {error}.") from error
             if x.shape != (NP, D):
                 raise ConfigError(
                     f"init must hold {NP} points of {D} variables; got shape {x.shape}. "

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bers.data.checks import whole
+from bers.data.checks import one_of, whole
 from bers.deprecated import old_words
 from bers.errors import ConfigError
 
@@ -97,7 +97,8 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         if self.hidden is not None:
-            units = (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
+            several = isinstance(self.hidden, tuple | list)
+            units = tuple(self.hidden) if several else (self.hidden,)
             units = tuple(whole(unit, "ModelConfig(hidden=...)") for unit in units)
             object.__setattr__(self, "hidden", units)
         for name, (described, chosen) in _OPEN.items():
@@ -117,9 +118,8 @@ class ModelConfig:
         object.__setattr__(self, "noise_prior", prior)
         _require(self, "l2", _number(self.l2) and 0 <= self.l2 < float("inf"), "0 or above")
         _require(self, "held_out", _number(self.held_out) and 0 < self.held_out < 1, "in (0, 1)")
-        known = self.activation in ("relu", "tanh", "silu")
-        _require(self, "activation", known, '"relu", "tanh" or "silu"')
-        _require(self, "labels", self.labels in ("standardised", "raw"), '"standardised" or "raw"')
+        one_of(self.activation, "ModelConfig(activation=...)", "relu", "tanh", "silu")
+        one_of(self.labels, "ModelConfig(labels=...)", "standardised", "raw")
         _require(self, "skip", isinstance(self.skip, bool), "True or False")
 
     @property

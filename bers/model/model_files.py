@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from bers.errors import BersError, FileError
+from bers.errors import BersError, ConfigError, FileError
 from bers.integrity import read_sealed, write_sealed
 from bers.model import nig
 from bers.model.config import ModelConfig
@@ -48,6 +48,8 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     ...     load_model(f"{folder}/m.bers")
     Model(line: 3 rows; 1 inputs, 3 features, 1 batches)
     """
+    if not isinstance(model, Model):
+        raise ConfigError(f"model must be a bers.Model, as fit gives; got {type(model).__name__}.")
     write_sealed(path, _FORMAT, *model_parts(model))
 
 

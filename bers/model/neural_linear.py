@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int
 from numpy.typing import ArrayLike
 
-from bers.data.checks import numbers, random_numbers, refuse_bad
+from bers.data.checks import MOST_BATCHES, numbers, random_numbers, refuse_bad, whole
 from bers.data.given import as_inputs, as_sources
 from bers.data.source import Source
 from bers.errors import ConfigError, DataError
@@ -242,6 +242,8 @@ def fit(
     >>> fit([line], config=ModelConfig(hidden=(4,), latent_dim=2, batches=1)).names
     ('line',)
     """
+    if config is not None and not isinstance(config, ModelConfig):
+        raise ConfigError(f"config must be a bers.ModelConfig; got {type(config).__name__}.")
     config = config or ModelConfig()
     rng = random_numbers(rng)
     sources = _checked(sources)
@@ -301,6 +303,12 @@ def refine(
     >>> refine(model, [line, line.renamed("target")]).names
     ('line', 'target')
     """
+    if not isinstance(model, Model):
+        raise ConfigError(f"model must be a bers.Model, as fit gives; got {type(model).__name__}.")
+    whole(batches, "refine(batches=...)", 0, MOST_BATCHES)
+    if subset is not None:
+        whole(subset, "refine(subset=...)", 2)
+    random_numbers(rng)
     sources = _checked(sources, model.x_names)
     if sources[0].dim != model.state.encoder.inputs:
         raise DataError(
@@ -312,10 +320,6 @@ def refine(
         raise DataError(
             f"the model was fitted on the columns {_listed(model.x_names)}; the sources have "
             f"{_listed(columns)}. Give the same columns in the same order."
-        )
-    if batches < 0 or (subset is not None and subset < 2):
-        raise ConfigError(
-            f"refine() needs batches >= 0 and subset >= 2; got {batches} and {subset}."
         )
     if isinstance(rng, int | np.integer):
         rng = np.random.default_rng([int(rng), model.batches])

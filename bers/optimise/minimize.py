@@ -16,7 +16,7 @@ from scipy.optimize import OptimizeResult
 
 from bers import progress as bars
 from bers.algorithm import ReuseConfig
-from bers.data.checks import whole
+from bers.data.checks import number, whole
 from bers.deprecated import old_words, warn_old
 from bers.errors import BersWarning, ObjectiveError
 from bers.learners.cma_es import CMAES
@@ -24,7 +24,7 @@ from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.ask_tell import Optimizer, default_learner
-from bers.optimise.objective import Objective
+from bers.optimise.objective import Objective, check_calls
 from bers.optimise.old_words import old_settings
 from bers.optimise.space import Space, with_words
 from bers.parallel import Map
@@ -138,12 +138,13 @@ def minimize(
     if isinstance(args, Mapping | list) and none:  # the third place was that of sources
         warn_old("minimize(fun, bounds, runs)", "minimize(fun, bounds, sources=runs)", stacklevel=5)
         args, sources = (), args
+    endless = np.isinf(number(maxfun, "maxfun"))
+    check_calls(args, callback, workers, vectorized, progress)
     learner = at_once(default_learner() if learner is None else learner, vectorized, workers)
     if isinstance(learner, CMAES) and learner.restarts is None:
-        learner = replace(learner, restarts=_RESTARTS if np.isinf(maxfun) else np.inf)
+        learner = replace(learner, restarts=_RESTARTS if endless else np.inf)
     if maxiter is None:
-        endless = isinstance(learner, CMAES) and np.isfinite(maxfun)
-        maxiter = _ENDLESS if endless else _ITERATIONS
+        maxiter = _ENDLESS if isinstance(learner, CMAES) and not endless else _ITERATIONS
     whole(maxiter, "maxiter", 0)
     if vectorized and isinstance(bounds, Space):
         bounds = replace(bounds, vectorized=True)

@@ -25,7 +25,7 @@ from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.optimise.inputs import as_sources, box
 from bers.optimise.minimize import at_once
-from bers.optimise.objective import Objective
+from bers.optimise.objective import Objective, check_calls
 from bers.optimise.old_words import old_settings
 from bers.optimise.space import Space
 from bers.parallel import Map
@@ -146,6 +146,13 @@ def minimize_many(
         raise ConfigError(
             "minimize_many takes no bers.Space. Give pairs (low, high), or minimise one by one."
         )
+    check_calls((), callback, workers, vectorized, progress)
+    for name, value, kind in (("reuse", reuse, ReuseConfig), ("model", model, ModelConfig)):
+        if value is not None and not isinstance(value, kind):
+            raise ConfigError(
+                f"{name} must be a bers.{kind.__name__}; got {type(value).__name__}. Leave it out, "
+                "or give one."
+            )
     whole_generations = vectorized or workers not in (1, None)
     learner = at_once(DE() if learner is None else learner, whole_generations, 1)
     if isinstance(learner, AskTell) or not callable(getattr(learner, "on", None)):

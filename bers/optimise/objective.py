@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float64
 
+from bers.data.checks import flag, number
 from bers.errors import BersError, ConfigError, ObjectiveError
 from bers.parallel import Map, map_of
 from bers.text import printable
@@ -38,6 +39,20 @@ class _Caught:
             return _Raised(error)
 
 
+def check_calls(
+    args: Any, callback: Any, workers: int | Map | None, vectorized: Any, progress: Any = None
+) -> None:
+    """Refuse settings by which a function, or what is told of it, could not be called."""
+    if not isinstance(args, tuple | list):
+        raise ConfigError(f"args must be a tuple, as in (1, 2); got {type(args).__name__}.")
+    if callback is not None and not callable(callback):
+        raise ConfigError(f"callback must be callable; got {type(callback).__name__}.")
+    flag(vectorized, "vectorized")
+    map_of(workers)
+    if progress is not None and not isinstance(progress, str):
+        flag(progress, "progress")
+
+
 class Objective:
     """Counts calls in `nfev`, and values that were not finite in `not_finite`.
 
@@ -57,7 +72,7 @@ class Objective:
     ) -> None:
         if not callable(fun):
             raise ConfigError(f"fun must be callable; got {type(fun).__name__}.")
-        if not (isinstance(maxfun, int | float | np.integer | np.floating) and maxfun >= 1):
+        if not number(maxfun, "maxfun") >= 1:
             raise ConfigError(f"maxfun must be at least 1; got {maxfun!r}.")
         self.fun = (lambda x: fun(x, *args)) if args else fun
         self.maxfun = maxfun

@@ -15,7 +15,7 @@ it. An encoder that goes on learning from the target, for better predictions, is
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -24,7 +24,17 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
-from bers.data.checks import random_numbers, usable, whole
+from bers.data.checks import (
+    MOST_BATCHES,
+    MOST_DRAWS,
+    finite_number,
+    flag,
+    one_of,
+    random_numbers,
+    share,
+    usable,
+    whole,
+)
 from bers.data.demonstrations import Demonstrations
 from bers.data.given import as_rows, as_sources
 from bers.data.source import Source
@@ -233,8 +243,13 @@ class Trust:
             raise ConfigError(
                 f"model must be a bers.ModelConfig or a Model; got {type(model).__name__}."
             )
-        if prior not in ("sources", "neutral"):
-            raise ConfigError(f'prior must be "sources" or "neutral"; got {prior!r}.')
+        one_of(prior, "prior", "sources", "neutral")
+        whole(batches, "Trust(batches=...)", 0, MOST_BATCHES)
+        if subset is not None:
+            whole(subset, "Trust(subset=...)", 2)
+        switches = {"frozen": frozen, "robust": robust, "predicts": predicts}
+        for name, value in switches.items():
+            flag(value, f"Trust({name}=...)")
         random_numbers(rng)
         found = rule_named(rule)
         fitted = model if isinstance(model, Model) else None
@@ -597,7 +612,7 @@ class Trust:
         assert model is not None
         if (rewards is None) != (source is None):
             raise ConfigError("relabel(rewards=..., source=...) go together: give both or neither.")
-        if pessimism:
+        if finite_number(pessimism, "relabel(pessimism=...)"):
             expected = nig.predict(head, model.features(x))
             labels = expected.mean - pessimism * expected.scale
         else:  # spreads cost more than all the rest
@@ -692,8 +707,7 @@ class Trust:
         """
         head, model = self.head, self.model
         assert model is not None
-        if not 0 < level < 1:
-            raise ConfigError(f"level must lie between 0 and 1; got {level}.")
+        share(level, "level")
         return worth_of(
             random_numbers(len(self.y) if rng is None else rng),
             head,
@@ -734,9 +748,8 @@ class Trust:
         >>> trust.ranking().target_rows
         2
         """
-        whole(draws, "ranking(draws=...)")
-        if not 0 < level < 1:
-            raise ConfigError(f"level must lie between 0 and 1; got {level}.")
+        whole(draws, "ranking(draws=...)", most=MOST_DRAWS)
+        share(level, "level")
         if self._known is None:
             return undetermined(self.sources, self.target, self.rule, level)
         if self.model is None or isinstance(self._known, Counts):
@@ -835,6 +848,11 @@ class Trust:
         from bers.trust.files import digests_of, read_trust
 
         arrays, about, rng = read_trust(path)
+        if not isinstance(sources, Sequence | Mapping):
+            raise ConfigError(
+                f"sources must be a list of at least one source; got {type(sources).__name__}. "
+                "Give those of then, in order."
+            )
         if len(about.get("digests", ())) != len(sources):
             raise FileError(
                 f"{path} was saved with {len(about.get('digests', ()))} sources; got "
@@ -1059,9 +1077,8 @@ def rank(
     >>> ranking.best, bool(ranking.weights[1] > 0.95)
     ('bob', True)
     """
-    whole(draws, "rank(draws=...)")
-    if not 0 < level < 1:
-        raise ConfigError(f"rank(level=...) must lie between 0 and 1; got {level}.")
+    whole(draws, "rank(draws=...)", most=MOST_DRAWS)
+    share(level, "rank(level=...)")
     sources, target = as_sources(sources, target, x=x, y=y, drop_nonfinite=drop_nonfinite)
     generator = random_numbers(rng)
     trust = Trust(

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float64
 
+from bers.data.checks import finite_number, one_of, whole
 from bers.data.demonstrations import Demonstrations
 from bers.data.source import Source
 from bers.data.transforms import undo
@@ -29,6 +30,7 @@ from bers.text import printable
 _WIDER = 1.9  # times the spread of w by its posterior, chosen on trials of the supply chain
 _WIDER_ROW = 1.5  # times that of a best row, chosen on random waves and half of BBOB
 _DRAWS = 4000
+_MOST_STEPS = 10**7
 
 nan = float("nan")
 
@@ -135,7 +137,7 @@ def worth_of(
     Where there is a summary of a source whose rows are in no episodes, its rows are not read again.
     What is `foretold` of best rows is asked for with `best` alone.
     """
-    _check(sources, undone, horizon, discount, best)
+    _check(sources, undone, horizon, discount, best, than)
     some = [i for i, source in enumerate(sources) if source.n]
     known = [*summaries, *[None] * (len(sources) - len(summaries))]
     rows = [
@@ -293,14 +295,20 @@ def comparable(sources: Sequence[Source], undone: Any) -> bool:
 
 
 def _check(
-    sources: Sequence[Source], undone: Any, horizon: int | None, discount: float, best: Any
+    sources: Sequence[Source],
+    undone: Any,
+    horizon: int | None,
+    discount: float,
+    best: Any,
+    than: Any,
 ) -> None:
-    if best not in (None, "lowest", "highest"):
-        raise ConfigError(f'worth(best=...) must be "lowest", "highest" or None; got {best!r}.')
-    if not 0 < discount <= 1:
+    one_of(best, "worth(best=...)", "lowest", "highest", None)
+    if not 0 < finite_number(discount, "worth(discount=...)") <= 1:
         raise ConfigError(f"worth(discount=...) must be above 0 and at most 1; got {discount}.")
-    if horizon is not None and (not isinstance(horizon, int | np.integer) or horizon < 1):
-        raise ConfigError(f"worth(horizon=...) must be a whole number above 0; got {horizon!r}.")
+    if than is not None:
+        finite_number(than, "worth(than=...)")
+    if horizon is not None:
+        whole(horizon, "worth(horizon=...)", most=_MOST_STEPS)
     if undone and best is None:
         raise ConfigError(
             "labels were transformed, and sums of transformed labels mean nothing. Ask for "

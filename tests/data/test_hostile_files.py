@@ -1,5 +1,6 @@
 """Damaged files of every format: a named error or an equal result, never a different one."""
 
+import os
 import random
 import shutil
 import warnings
@@ -11,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from data_helpers import example, same_bits
 
+import bers
 from bers.data.formats.csv import sidecar
 from bers.data.storage import load, save
 from bers.errors import DataError, FileError
@@ -182,3 +184,23 @@ def test_damaged_hdf5_raises_nothing_foreign(tmp_path):
                 load(folder, max_bytes=10**7)
             except DataError as error:
                 names_file(error, "h-v0", "main_data.hdf5")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+@pytest.mark.parametrize("name", ["a.npz", "a.csv", "a.csv.gz", "a.parquet", "folder/a.parquet"])
+def test_a_pipe_is_refused_and_nobody_waits_for_its_other_end(tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    os.mkfifo(path)
+    given = path.parent if path.parent != tmp_path else path
+    for read in (bers.load, lambda one: bers.as_sources([one])):
+        with pytest.raises(FileError, match=f"{path.name} is a pipe or a device, not a file"):
+            read(given)
+
+
+def test_a_pipe_beside_a_file_is_refused(tmp_path):
+    bers.save(bers.Demonstrations([1.0], [2.0], "a"), tmp_path / "a.csv")
+    (tmp_path / "a.csv.bers.json").unlink()
+    os.mkfifo(tmp_path / "a.csv.bers.json")
+    with pytest.raises(FileError, match=r"a.csv.bers.json is a pipe or a device, not a file"):
+        bers.load(tmp_path / "a.csv")

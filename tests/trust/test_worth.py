@@ -105,7 +105,7 @@ def test_a_source_without_rows_has_no_worth_and_bad_words_are_refused():
         trust.worth(best="least")
     with pytest.raises(ConfigError, match="discount.*above 0"):
         trust.worth(discount=1.5)
-    with pytest.raises(ConfigError, match="whole number above 0"):
+    with pytest.raises(ConfigError, match="whole number of at least 1; got 0"):
         trust.worth(horizon=0)
     mixed = [logs((0.0, 0.0), "a"), Demonstrations(*target(), "rows")]
     with pytest.raises(DataError, match="in episodes and others are not"):

@@ -24,6 +24,7 @@ from bers.data.formats.delimited import CSV
 from bers.data.formats.metadata import Metadata
 from bers.data.formats.tables import Choice, Table
 from bers.errors import ConfigError, FileError
+from bers.files import refuse_special
 from bers.text import printable
 
 MAX_BYTES = 4 << 30
@@ -181,7 +182,9 @@ def check_path(path: Any) -> None:
     for one in many:
         try:
             if not str(one).startswith("minari:"):
-                os.stat(one)
+                refuse_special(one)
+        except FileError:
+            raise
         except (ValueError, OSError) as error:
             if not isinstance(error, OSError) or error.errno == errno.ENAMETOOLONG:
                 raise FileError(
