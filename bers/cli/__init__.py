@@ -51,7 +51,7 @@ def main() -> None:
 
 @app.command()
 def fit(
-    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    source: Annotated[list[str], typer.Argument(help="Files, folders of data, or minari:ID.")],
     x: X = None,
     y: Y = None,
     model: Annotated[Path | None, typer.Option("--model", "-m", help="Save the model.")] = None,
@@ -96,7 +96,7 @@ def fit(
 
 @app.command()
 def info(
-    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    source: Annotated[list[str], typer.Argument(help="Files, folders of data, or minari:ID.")],
     x: X = None,
     y: Y = None,
     drop_nonfinite: DropNonfinite = False,

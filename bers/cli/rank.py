@@ -34,7 +34,7 @@ _PICTURES = (".png", ".pdf", ".svg")
 
 
 def rank(
-    source: Annotated[list[str], typer.Argument(help="Files, folders of Parquet, or minari:ID.")],
+    source: Annotated[list[str], typer.Argument(help="Files, folders of data, or minari:ID.")],
     target: Annotated[str, typer.Option("--target", "-t", help="Rows of the new task.")],
     x: X = None,
     y: Y = None,

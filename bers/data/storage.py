@@ -23,6 +23,7 @@ from bers.data.checks import (
 from bers.data.demonstrations import Demonstrations
 from bers.data.formats import (
     MAX_BYTES,
+    Format,
     Options,
     RowGroups,
     check_path,
@@ -49,6 +50,7 @@ def load(
     name: str | None = None,
     payload: Sequence[str] | None = None,
     inputs: Callable[..., Any] | None = None,
+    rewards: Callable[..., Any] | None = None,
     drop_nonfinite: bool = False,
     stream: bool | None = None,
     max_bytes: int = MAX_BYTES,
@@ -60,18 +62,24 @@ def load(
     ----------
     path : path, or sequence of paths
         A .npz, .csv, .tsv, .csv.gz or .parquet file; a folder (or list) of .parquet files, which is
-        one source; "minari:ID" or the folder of a Minari data set.
+        one source; "minari:ID" or the folder of a Minari data set; the folder of a LeRobot data
+        set; robomimic's .hdf5.
     x : str or sequence of str, optional
         Columns that are features, of a file that BERS did not write; all numeric ones but the
-        label, unless given.
+        label, unless given. Of robots' logs (LeRobot, robomimic), the parts of observations.
     y : str, optional
-        Column that is the label; guessed from its usual names, unless given.
+        Column that is the label; guessed from its usual names, unless given. Of robots' logs, what
+        a step paid.
     name : str, optional
         Instead of the stored name or the file's.
     payload : sequence of str, optional
         Columns for the learner, of a file that BERS did not write.
     inputs : callable, optional
-        For Minari, what to make x of, as in `Demonstrations.from_transitions`.
+        For steps of an environment (Minari, LeRobot, robomimic), what to make x of, as in
+        `Demonstrations.from_transitions`.
+    rewards : callable, optional
+        For the same, what the steps paid: a function of all rows of observations, actions and next
+        observations, instead of what the file says.
     drop_nonfinite : bool, default False
         Drop rows that are not finite, with a warning, instead of refusing the file.
     stream : bool, optional
@@ -108,16 +116,16 @@ def load(
     y = column_name_or_none(y)
     flag(drop_nonfinite, "drop_nonfinite")
     stream = None if stream is None else flag(stream, "stream")
-    options = Options(x, y, payload, inputs, name, drop_nonfinite, max_bytes, checked_csv(csv))
+    options = Options(
+        x, y, payload, inputs, rewards, name, drop_nonfinite, max_bytes, checked_csv(csv)
+    )
     kind = format_of(path)
     if csv is not None and not kind.is_text:
         raise ConfigError(f"csv=... is for tables of text; {path} is none. Leave it out.")
     if stream and kind.open_groups is None:
         able = ", ".join(one.name for one in formats() if one.open_groups)
         raise ConfigError(f"stream=True is for {able}; {path} is not. Convert it with save(...).")
-    if inputs is not None and not kind.takes_inputs:
-        able = ", ".join(one.name for one in formats() if one.takes_inputs)
-        raise ConfigError(f"inputs=... is for {able} data sets. Name columns with x=...")
+    _check_steps({"inputs": inputs, "rewards": rewards}, kind)
     if kind.open_groups is None:
         return cast("Any", kind.load)(path, options)
     if stream and payload is not None:
@@ -196,6 +204,21 @@ def checked_csv(csv: Any) -> CSV:
             f'csv must be a bers.CSV, such as bers.CSV(sep=";"); got {type(csv).__name__}.'
         )
     return csv or CSV()
+
+
+def _check_steps(functions: dict[str, Any], kind: Format) -> None:
+    """Raise for functions of steps where a file holds none, and for what is no function."""
+    for word, given in functions.items():
+        if given is not None and not kind.takes_inputs:
+            able = ", ".join(one.name for one in formats() if one.takes_inputs)
+            raise ConfigError(
+                f"{word}=... is for {able} data sets. Name columns with x=... and y=..."
+            )
+        if given is not None and not callable(given):
+            raise ConfigError(
+                f"{word} must be a function of observations, actions and next observations; got "
+                f"{type(given).__name__}."
+            )
 
 
 def _names(names: Any, what: str) -> Any:

@@ -101,7 +101,9 @@ def test_a_new_module_is_a_new_format(tmp_path, add):
         load(tmp_path / "a.txt")
     with pytest.raises(ConfigError, match=r"stream=True is for Parquet; .*a.TOY is not"):
         load(tmp_path / "a.TOY", stream=True)
-    with pytest.raises(ConfigError, match=r"inputs=... is for Minari data sets"):
+    with pytest.raises(
+        ConfigError, match=r"inputs=... is for LeRobot, Minari, robomimic data sets"
+    ):
         load(tmp_path / "a.TOY", inputs=len)
 
 

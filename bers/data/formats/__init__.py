@@ -2,9 +2,9 @@
 
 A module that defines a `FORMAT` is a format: `bers.load` and `bers.save` know it, and nothing else
 need be changed. The other modules are what formats share: `tables` for columns of tables,
-`delimited` for tables of text, `metadata` for what BERS writes beside the rows. Formats import the
-libraries they need inside their functions, so that reading one format never loads the library of
-another.
+`delimited` for tables of text, `hdf5` for files of arrays, `steps` for episodes that lack
+something, `metadata` for what BERS writes beside the rows. Formats import the libraries they need
+inside their functions, so that reading one format never loads the library of another.
 """
 
 import errno
@@ -50,6 +50,8 @@ class Options:
     """Columns for the learner."""
     inputs: Callable[..., Any] | None = None
     """What to make x of, where the file holds steps of an environment."""
+    rewards: Callable[..., Any] | None = None
+    """What the steps of an environment pay, instead of what the file says."""
     name: str | None = None
     """Instead of the stored name, or the file's."""
     drop_nonfinite: bool = False
@@ -142,7 +144,7 @@ class Format:
     open_table: Callable[[Any, Options], Table | None] | None = None
     """Opens a table, its columns not chosen; None where BERS wrote it, or where it is large."""
     takes_inputs: bool = False
-    """Whether the option `inputs` applies, which is for steps of an environment."""
+    """Whether the options `inputs` and `rewards` apply, which are for steps of an environment."""
     is_text: bool = False
     """Whether the option `csv` applies."""
 
@@ -162,7 +164,7 @@ def formats() -> tuple[Format, ...]:
     """All formats, in order of their modules' names.
 
     >>> [one.name for one in formats()]
-    ['CSV', 'Minari', 'NumPy', 'Parquet']
+    ['CSV', 'LeRobot', 'Minari', 'NumPy', 'Parquet', 'robomimic']
     """
     modules = (import_module(f"{__name__}.{each.name}") for each in pkgutil.iter_modules(__path__))
     return tuple(module.FORMAT for module in modules if hasattr(module, "FORMAT"))
@@ -215,7 +217,7 @@ def format_of(path: AnyPath | Sequence[AnyPath]) -> Format:
     if not Path(path).exists():
         raise FileError(f"there is no file {path}. Check the path.")
     folders = [f"a folder of {one.name} files" for one in known if one.open_groups]
-    folders += [f"a {one.name} data set" for one in known if not one.endings]
+    folders += [f"a {one.name} data set" for one in known if not one.all_endings]
     raise FileError(
         f"{Path(path).name}: the ending must be {listed_reads(known)}, or the path "
         f"{_either(folders)}."
@@ -271,7 +273,7 @@ def listed_reads(some: Iterable[Format]) -> str:
     """Endings of files that these formats read, for messages.
 
     >>> listed_reads(formats())
-    '.csv, .tsv, .csv.gz, .tsv.gz, .npz or .parquet'
+    '.csv, .tsv, .csv.gz, .tsv.gz, .npz, .parquet, .hdf5 or .h5'
     """
     return _either([ending for one in some for ending in one.all_endings])
 
