@@ -35,7 +35,7 @@ LAYERS = {
         {"report"},
         {"study"},
         {"rl", "rivals"},
-        {"envs", "runner"},
+        {"envs", "public_data", "runner"},
     ],
 }
 BAYESIAN_ARM, LEARNING_ARM = {"data", "model", "trust"}, {"reuse", "learners"}

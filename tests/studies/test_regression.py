@@ -98,10 +98,8 @@ def test_firms_come_with_statsmodels():
 
 
 def test_tuning_tasks_are_those_that_orders_reports(monkeypatch):
-    from bers_studies.reliability import problems as others
-
-    monkeypatch.setattr(others, "tuning_tasks", lambda folder: tuple(range(1, 35)))
-    monkeypatch.setattr(others, "accuracies", lambda folder, task, x: task + x[:, 0])
+    monkeypatch.setattr(problems, "tuning_tasks", lambda folder: tuple(range(1, 35)))
+    monkeypatch.setattr(problems, "accuracies", lambda folder, task, x: task + x[:, 0])
     X, y, groups = problems.tuning(None)
     assert X.shape == (1700, 7)
     assert np.unique(groups).tolist() == list(range(17, 34))

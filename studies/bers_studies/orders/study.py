@@ -21,8 +21,8 @@ from bers.errors import BersWarning
 from bers.model.config import ModelConfig
 from bers.model.neural_linear import fit
 from bers.trust.trust import Trust
+from bers_studies.lcbench.surrogate import accuracies, tuning_tasks
 from bers_studies.orders.rivals import WEIGHTS
-from bers_studies.reliability.problems import accuracies, tuning_tasks
 
 OURS = "BERS, the target's head"
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bers.errors import ConfigError
-from bers_studies.regression.problems import file_of
+from bers_studies.public_data import file_of
 
 TABLES = ("arylation", "halides")
 TOP = 0.01

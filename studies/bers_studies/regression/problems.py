@@ -5,15 +5,15 @@ Enters: the folder of the files. Leaves: inputs, labels and the group of every r
 with statsmodels; docs/sklearn.md says where the other files are from.
 """
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from bers.errors import ConfigError
 from bers_studies.grunfeld.study import firms as grunfelds_firms
+from bers_studies.lcbench.surrogate import accuracies, tuning_tasks
+from bers_studies.public_data import file_of
 
 _TASKS, _SETTINGS = 17, 100  # of LCBench
 
@@ -65,8 +65,6 @@ def firms(folder: Path) -> Problem:
 
 def tuning(folder: Path) -> Problem:
     """The accuracy of a neural network on the last 17 data sets of LCBench, 100 settings each."""
-    from bers_studies.reliability.problems import accuracies, tuning_tasks
-
     chosen = range(len(tuning_tasks(folder)))[-_TASKS:]  # those that the study orders reports
     rng = np.random.default_rng(0)
     X = rng.random((_TASKS, _SETTINGS, 7))
@@ -89,14 +87,3 @@ def _ones(table, columns: list[str]) -> np.ndarray:
     import pandas as pd
 
     return pd.get_dummies(table[columns].astype(str)).to_numpy(np.float64)
-
-
-def file_of(folder: Path, name: str) -> Path:
-    """A file of the folder; the environment variable BERS_DATA goes before."""
-    path = Path(os.environ.get("BERS_DATA", folder)) / name
-    if not path.is_file():
-        raise ConfigError(
-            f"there is no file {name} in {path.parent}. Set the environment variable BERS_DATA to "
-            "the folder that holds it; docs/sklearn.md says where it is from."
-        )
-    return path
