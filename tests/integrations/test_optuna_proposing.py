@@ -5,6 +5,8 @@ import importlib.util
 import json
 import math
 import pickle
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -87,6 +89,40 @@ def test_same_seed_same_trials_copies_and_threads(past):
     study.optimize(near(1e-2, 64), n_trials=8, n_jobs=2)
     assert [t.state for t in study.trials] == [TrialState.COMPLETE] * 16
     assert len({tuple(sorted(map(str, p.items()))) for p in params(study)}) >= 15
+
+
+_OTHER = """
+import sys
+import optuna
+from bers.integrations.optuna import BersSampler
+past = {n: optuna.load_study(study_name=n, storage=sys.argv[1]) for n in ("s0", "s1")}
+sampler = BersSampler(past, seed=5)
+study = optuna.load_study(study_name="new", storage=sys.argv[1], sampler=sampler)
+study.optimize(lambda t: (t.suggest_float("x", 0, 1) - 0.4) ** 2, n_trials=5)
+"""
+
+
+def test_processes_share_a_storage(tmp_path):
+    def near(best):
+        return lambda trial: (trial.suggest_float("x", 0, 1) - best) ** 2
+
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    past = {}
+    for name, best in (("s0", 0.35), ("s1", 0.45)):
+        sampler = RandomSampler(seed=0)
+        past[name] = optuna.create_study(storage=storage, study_name=name, sampler=sampler)
+        past[name].optimize(near(best), n_trials=12)
+    sampler = BersSampler(past, seed=6)
+    study = optuna.create_study(storage=storage, study_name="new", sampler=sampler)
+    command = [sys.executable, "-W", "error::UserWarning", "-c", _OTHER, storage]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as other:
+        study.optimize(near(0.4), n_trials=5)
+        _, said = other.communicate(timeout=300)
+    assert other.returncode == 0, said
+    assert [t.state for t in study.trials] == [TrialState.COMPLETE] * 10
+    assert 3 <= by(study).count("agreed") <= 6  # more than 3 where both began at once
+    assert len({t.params["x"] for t in study.trials}) >= 9
+    assert study.best_value < 1e-2
 
 
 def test_points_under_way_are_not_proposed_twice(past):
@@ -322,22 +358,6 @@ def test_a_base_sampler_that_repeats_itself_has_no_more_turns():
     again = own_rows(columns, trials, False, 99)
     assert again.base_repeats
     assert again.y[again.first_time].tolist() == [1.0, 3.0]  # no stairs: it is the same point
-
-
-def test_searches_of_their_own_levels_agree_on_where_to_begin():
-    """Rows of a search are the better ones: what is usual among them is not the same in each."""
-    rng = np.random.default_rng(0)
-    x = FloatDistribution(0, 1)
-    past = {}
-    for i, (low, high) in enumerate([(0, 0.45), (0.55, 1), (0.3, 0.7), (0, 1)] * 3):
-        at = rng.uniform(low, high, 30)
-        past[f"s{i}"] = [
-            create_trial(params={"x": u}, distributions={"x": x}, value=(u - 0.5) ** 2) for u in at
-        ]
-    study = study_of(
-        lambda t: (t.suggest_float("x", 0, 1) - 0.5) ** 2, 1, BersSampler(past, seed=0)
-    )
-    assert abs(study.trials[0].params["x"] - 0.5) < 0.1
 
 
 def test_stairs_are_found_and_shared_with_the_base_sampler():
