@@ -35,6 +35,7 @@ _PULL = 2.0  # heads that say the covariance is the process's own
 _OWN_ROWS = 200  # of the new task: the best, and the latest
 _SCALES = 2.0 ** np.arange(-2.0, 9.0, 0.75)  # of the values, in units of their spread
 _NO_END = 1e6  # length of a column that says nothing
+_LEVEL = 3.0  # variance of the mean level of an earlier task's rows, in units of their spread
 _OFFSET = 9.0  # variance of the new function's mean level, in units of the scale
 _NOISE = (1e-3, 3e-2)  # variance, in units of the scale
 _COMMON = (0.3, 1.0, 3.0)  # how much of the heads' covariance
@@ -616,9 +617,13 @@ def _apart(pool: np.ndarray, lengths: np.ndarray) -> list[int]:
 def _head(
     Phi: np.ndarray, y: np.ndarray, m: np.ndarray, C: np.ndarray, noise: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of a head given its rows, and a root of what the rows take off its covariance."""
+    """Mean of a head given its rows, and a root of what the rows take off its covariance.
+
+    The mean level of the rows is unknown: those of a search are the better ones, so a value that is
+    usual among them says something else in every search.
+    """
     across = C @ Phi.T
-    L = np.linalg.cholesky(Phi @ across + noise * np.eye(len(y)))
+    L = np.linalg.cholesky(Phi @ across + noise * np.eye(len(y)) + _LEVEL)
     R = solve_triangular(L, across.T, lower=True)
     return m + R.T @ solve_triangular(L, y - Phi @ m, lower=True), R
 

@@ -11,6 +11,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
+from optuna_helpers import near, params, quiet, study_of, turned, values  # noqa: F401
 
 from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
@@ -26,39 +27,6 @@ SMALL = ModelConfig(hidden=(16,), latent_dim=4, batches=300, learning_rate=1e-2)
 USUAL = ReuseConfig(schedule=Power(0.95), pick="predicted")
 EQUAL = replace(USUAL, rule="equal", pick="best")  # no model, for what does not depend on it
 ALWAYS = replace(USUAL, schedule=1.0)
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
-
-
-def near(rate, width, kind="b"):
-    """Least, and 0, at a learning rate, a width and a kind of layer."""
-
-    def objective(trial):
-        off = np.log10(trial.suggest_float("rate", 1e-5, 1.0, log=True) / rate)
-        wide = (trial.suggest_int("width", 8, 128, step=8) - width) / 60
-        return off**2 + wide**2 + (trial.suggest_categorical("kind", ["a", "b", "c"]) != kind)
-
-    return objective
-
-
-def study_of(objective, trials=40, sampler=None, direction="minimize"):
-    study = optuna.create_study(sampler=sampler or TPESampler(seed=0), direction=direction)
-    study.optimize(objective, n_trials=trials)
-    return study
-
-
-def values(study):
-    return [trial.value for trial in study.trials]
-
-
-def params(study):
-    return [trial.params for trial in study.trials]
 
 
 def taken(study):
@@ -126,12 +94,7 @@ def test_first_trials_are_the_best_of_each_study_and_none_is_tried_twice(past):
 
 
 def test_points_that_only_do_harm_are_given_up(past):
-    turned = {
-        name: [create_trial(params=t.params, distributions=t.distributions, value=-t.value)
-               for t in study.trials]
-        for name, study in past.items()
-    }  # fmt: skip
-    sampler = BersSampler(turned, seed=0, model=SMALL)
+    sampler = BersSampler(turned(past), seed=0, model=SMALL)
     study = study_of(near(2e-3, 88), 40, sampler)
     assert sum(source is not None for source in taken(study)) <= 4
     assert sampler.weights["nobody"] > 0.5

@@ -5,6 +5,8 @@ import importlib.util
 import json
 import math
 import pickle
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
+from optuna_helpers import near, params, quiet, study_of, turned, values  # noqa: F401
 
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, DataError, DataWarning
@@ -23,35 +26,9 @@ from bers.integrations.optuna.proposing import _steps, left_to_base, own_rows, s
 from bers.integrations.optuna.space import as_earlier
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    before = optuna.logging.get_verbosity()
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    yield
-    optuna.logging.set_verbosity(before)
-
-
-def near(rate, width, kind="b"):
-    def objective(trial):
-        off = np.log10(trial.suggest_float("rate", 1e-5, 1.0, log=True) / rate)
-        wide = (trial.suggest_int("width", 8, 128, step=8) - width) / 60
-        return off**2 + wide**2 + (trial.suggest_categorical("kind", ["a", "b", "c"]) != kind)
-
-    return objective
-
-
-def study_of(objective, trials=30, sampler=None, direction="minimize"):
-    study = optuna.create_study(sampler=sampler or RandomSampler(seed=0), direction=direction)
-    study.optimize(objective, n_trials=trials)
-    return study
-
-
-def values(study):
-    return [trial.value for trial in study.trials]
-
-
-def params(study):
-    return [trial.params for trial in study.trials]
+def drawn(objective, trials, **more):
+    """A study of points at random."""
+    return study_of(objective, trials, RandomSampler(seed=0), **more)
 
 
 def by(study):
@@ -70,7 +47,7 @@ def test_it_starts_where_the_studies_agree_and_proposes_from_then_on(past):
     study = study_of(near(2e-3, 88), 16, sampler)
     assert by(study)[:6] == ["agreed"] * 3 + ["model"] * 2 + ["base"]
     assert by(study)[6:] == ["model"] * 9 + ["base"]
-    plain = study_of(near(2e-3, 88), 16)
+    plain = drawn(near(2e-3, 88), 16)
     assert values(study)[0] < np.median(values(plain))
     assert min(values(study)) < 0.5 * min(values(plain))
     assert sum(sampler.weights.values()) == pytest.approx(1)
@@ -90,12 +67,7 @@ def test_a_trial_keeps_little(past):
 
 
 def test_turned_studies_lose_their_say(past):
-    turned = {
-        name: [create_trial(params=t.params, distributions=t.distributions, value=-t.value)
-               for t in study.trials]
-        for name, study in past.items()
-    }  # fmt: skip
-    sampler = BersSampler(turned, seed=0)
+    sampler = BersSampler(turned(past), seed=0)
     study = study_of(near(2e-3, 88), 14, sampler)
     assert sampler.weights["nobody"] > 0.9
     assert min(values(study)) < 1
@@ -119,6 +91,40 @@ def test_same_seed_same_trials_copies_and_threads(past):
     assert len({tuple(sorted(map(str, p.items()))) for p in params(study)}) >= 15
 
 
+_OTHER = """
+import sys
+import optuna
+from bers.integrations.optuna import BersSampler
+past = {n: optuna.load_study(study_name=n, storage=sys.argv[1]) for n in ("s0", "s1")}
+sampler = BersSampler(past, seed=5)
+study = optuna.load_study(study_name="new", storage=sys.argv[1], sampler=sampler)
+study.optimize(lambda t: (t.suggest_float("x", 0, 1) - 0.4) ** 2, n_trials=5)
+"""
+
+
+def test_processes_share_a_storage(tmp_path):
+    def near(best):
+        return lambda trial: (trial.suggest_float("x", 0, 1) - best) ** 2
+
+    storage = f"sqlite:///{tmp_path}/studies.db"
+    past = {}
+    for name, best in (("s0", 0.35), ("s1", 0.45)):
+        sampler = RandomSampler(seed=0)
+        past[name] = optuna.create_study(storage=storage, study_name=name, sampler=sampler)
+        past[name].optimize(near(best), n_trials=12)
+    sampler = BersSampler(past, seed=6)
+    study = optuna.create_study(storage=storage, study_name="new", sampler=sampler)
+    command = [sys.executable, "-W", "error::UserWarning", "-c", _OTHER, storage]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as other:
+        study.optimize(near(0.4), n_trials=5)
+        _, said = other.communicate(timeout=300)
+    assert other.returncode == 0, said
+    assert [t.state for t in study.trials] == [TrialState.COMPLETE] * 10
+    assert 3 <= by(study).count("agreed") <= 6  # more than 3 where both began at once
+    assert len({t.params["x"] for t in study.trials}) >= 9
+    assert study.best_value < 1e-2
+
+
 def test_points_under_way_are_not_proposed_twice(past):
     study = optuna.create_study(sampler=BersSampler(past, seed=0))
     asked = []
@@ -135,7 +141,7 @@ def test_conditional_parameters_are_proposed_together():
             return (trial.suggest_int("depth", 1, 9) - 4) ** 2 + trial.suggest_float("x", 0, 1)
         return 30 + trial.suggest_float("slope", 0, 1) + trial.suggest_float("x", 0, 1)
 
-    first = study_of(objective, 30)
+    first = drawn(objective, 30)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sampler = BersSampler([first], seed=1)
@@ -232,11 +238,11 @@ def test_maximised(kind):
     def hill(trial):
         return -((trial.suggest_float("x", 0, 10) - 7) ** 2)
 
-    first = study_of(hill, 20, direction="maximize")
+    first = drawn(hill, 20, direction="maximize")
     source = first if kind == "study" else first.trials
     study = study_of(hill, 8, BersSampler([source], seed=1), direction="maximize")
     assert max(values(study)) > -0.3
-    loss = study_of(lambda trial: -hill(trial), 20)
+    loss = drawn(lambda trial: -hill(trial), 20)
     study = study_of(hill, 8, BersSampler([loss], seed=1), direction="maximize")
     assert max(values(study)) > -0.3
 
@@ -252,7 +258,7 @@ def test_demonstrations_enqueued_trials_and_small_spaces():
     study.optimize(objective, n_trials=7)
     assert study.trials[0].params == {"x": 0.123, "n": 2}
     assert KEY not in study.trials[0].user_attrs
-    first = study_of(lambda trial: trial.suggest_int("n", 0, 2), 6)
+    first = drawn(lambda trial: trial.suggest_int("n", 0, 2), 6)
     small = study_of(lambda trial: trial.suggest_int("n", 0, 2), 9, BersSampler([first], seed=0))
     assert {p["n"] for p in params(small)} == {0, 1, 2}
     assert by(small)[-1] == "base"  # all was tried
@@ -261,13 +267,13 @@ def test_demonstrations_enqueued_trials_and_small_spaces():
 def test_without_sources_it_is_the_base_sampler():
     plain = study_of(near(1e-2, 64), 12, TPESampler(seed=4))
     assert params(study_of(near(1e-2, 64), 12, BersSampler(seed=4))) == params(plain)
-    with pytest.raises(ConfigError, match="odds must be above 0; got 0. Give 3"):
+    with pytest.raises(ConfigError, match="odds must be above 0; got 0. Give 1"):
         BersSampler(odds=0)
 
 
 def test_few_rows_and_equal_values():
-    one = study_of(near(1e-2, 64), 1)
-    flat = study_of(lambda trial: 0.0 * trial.suggest_float("rate", 1e-5, 1, log=True), 9)
+    one = drawn(near(1e-2, 64), 1)
+    flat = drawn(lambda trial: 0.0 * trial.suggest_float("rate", 1e-5, 1, log=True), 9)
     sampler = BersSampler({"one": one, "flat": flat}, seed=0)
     with pytest.warns(DataWarning, match="'flat' does not have"):
         study = study_of(near(1e-2, 64), 12, sampler)
@@ -309,9 +315,9 @@ def test_a_study_that_misleads_does_not_keep_it_in_one_branch():
             return (math.log10(trial.suggest_float("C", 1e-3, 1e3, log=True)) - 1) ** 2 + 1.5
         return 0.3 * math.log2(trial.suggest_int("width", 8, 256, log=True) / 64) ** 2 + 1.4
 
-    turned = study_of(lambda trial: -trap(trial), 40, TPESampler(seed=10))
+    wrong = study_of(lambda trial: -trap(trial), 40, TPESampler(seed=10))
     for seed in range(2):
-        study = study_of(trap, 25, BersSampler({"turned": turned}, seed=seed))
+        study = study_of(trap, 25, BersSampler({"wrong": wrong}, seed=seed))
         assert study.best_value < 1, seed  # no point of the other branches
 
 
@@ -332,6 +338,26 @@ def test_the_file_for_the_registry_is_what_it_asks_for():
     assert [line.split(":")[0] for line in head.splitlines()] == asked
     for part in ("## Abstract", "## APIs", "## Installation", "## Example"):
         assert part in text
+
+
+def test_a_base_sampler_that_repeats_itself_has_no_more_turns():
+    kinds = {"x": CategoricalDistribution(range(40)), "k": CategoricalDistribution("ab")}
+    columns = Columns(kinds)
+
+    def tried(x, value, by):
+        attrs = {KEY: {"source": None, "by": by}}
+        given = {"x": x, "k": "a"}
+        return create_trial(params=given, distributions=kinds, value=value, user_attrs=attrs)
+
+    trials = [tried(1, 1.0, "model"), tried(2, 3.0, "base"), tried(1, 1.0, "model")]
+    own = own_rows(columns, trials, False, 99)
+    assert own.of_base.tolist() == [False, True, False]
+    assert own.first_time.tolist() == [0, 1]
+    assert not own.base_repeats
+    trials += [tried(2, 3.0, "base")] * 3
+    again = own_rows(columns, trials, False, 99)
+    assert again.base_repeats
+    assert again.y[again.first_time].tolist() == [1.0, 3.0]  # no stairs: it is the same point
 
 
 def test_stairs_are_found_and_shared_with_the_base_sampler():

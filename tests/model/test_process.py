@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from bers.errors import ConfigError, DataError
 from bers.model import process
-from bers.model.process import Warp, correlation, family, with_guesses
+from bers.model.process import Warp, _head, correlation, family, with_guesses
 
 
 def parabola(at, scale=1.0):
@@ -167,3 +167,11 @@ def test_errors_say_what_to_do(found):
         found.observe(AT, np.zeros(4), odds=0)
     with pytest.raises(DataError, match="a value each; got 4 rows, 3 values"):
         found.observe(AT, np.zeros(3))
+
+
+def test_a_level_of_its_rows_leaves_an_earlier_head_as_it_is():
+    rng = np.random.default_rng(0)
+    Phi, w = rng.standard_normal((30, 3)), np.array([1.0, -2.0, 0.5])
+    found = [_head(Phi, Phi @ w + level, np.zeros(3), np.eye(3), 0.01)[0] for level in (0, 5)]
+    np.testing.assert_allclose(found[0], w, atol=0.02)
+    np.testing.assert_allclose(found[1], w, atol=0.05)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from bers_studies.lcbench import study as lcbench
 from bers_studies.lcbench.claims import claims
-from bers_studies.lcbench.methods import as_trials, asked, misled, models_of, runs
+from bers_studies.lcbench.methods import as_trials, asked, misled, runs
+from bers_studies.lcbench.past import earlier, modelled
 from bers_studies.lcbench.problems import Range, Tasks, developed, folder, reported
 from bers_studies.lcbench.tables import curves, needed, ranks, tables
 from bers_studies.report.curves import Runs
@@ -67,11 +68,11 @@ def test_rows_become_trials_and_come_back(table):
 
 
 def test_all_methods_run_and_the_same_seed_gives_the_same(table):
-    sources = lcbench.earlier(table, "random", 12, 0)
-    models = models_of(sources)
+    sources = earlier(table, "random", 12, 0)
+    models = modelled(table, "random", 12, 0)
     found = {m: run() for m, run in runs(table, "t1", sources, models, 7, 0).items()}
     assert list(found) == ["random", "TPE", "GP", "WS-CMA-ES", "TPE, best enqueued", "mean order",
-                           "greedy portfolio", "TST-R", "RGPE", "BERS"]  # fmt: skip
+                           "greedy portfolio", "TST-R", "RGPE"]  # fmt: skip
     again = runs(table, "t1", sources, models, 7, 0)
     for method, y in found.items():
         assert y.shape == (7,)
@@ -81,8 +82,25 @@ def test_all_methods_run_and_the_same_seed_gives_the_same(table):
     assert found["RGPE"][0] == found["TST-R"][0] == found["greedy portfolio"][0]
 
 
+def test_curves_of_rivals_are_found_once(table, tmp_path, monkeypatch):
+    monkeypatch.setenv("BERS_KEPT", str(tmp_path / "kept"))
+    of = lcbench.curves(table, "t1", "TPE", 6, 4, 0)
+    first = {name: of[name]() for name in ("TPE", "TST-R")}
+    files = {path: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
+    assert len(files) == 2 + len(table.names)  # two curves and the studies of TPE
+    monkeypatch.setattr("bers_studies.lcbench.rivals.runs", lambda *_: dict.fromkeys(of))
+    monkeypatch.setattr("bers_studies.lcbench.past._by_tpe", lambda *_: 1 / 0)
+    earlier.cache_clear()
+    for name, y in first.items():
+        np.testing.assert_array_equal(lcbench.curves(table, "t1", "TPE", 6, 4, 0)[name](), y)
+    x, y = earlier(table, "TPE", 6, 0)["t2"]
+    np.testing.assert_allclose(table.values("t2", x), y, atol=1e-3)
+    with pytest.raises(ZeroDivisionError, match="division"):  # other seeds are others
+        lcbench.curves(table, "t1", "TPE", 6, 4, 1)["TPE"]()
+
+
 def test_misleading_studies(table):
-    sources = lcbench.earlier(table, "random", 12, 0)
+    sources = earlier(table, "random", 12, 0)
     assert len(misled(sources, "turned", 2, 0)) == 2
     for name, (x, y) in misled(sources, "turned", 6, 0).items():
         np.testing.assert_array_equal(y, -sources[name][1])

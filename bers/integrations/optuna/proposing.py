@@ -210,6 +210,19 @@ class Own:
     """The less the better."""
     pending: Float64[np.ndarray, "m D"]
     """Points under way."""
+    of_base: Bool[np.ndarray, " n"]
+    """Which are the base sampler's."""
+
+    @property
+    def first_time(self) -> Int[np.ndarray, " m"]:
+        """The rows that were not tried before."""
+        return np.sort(np.unique(self.x, axis=0, return_index=True)[1])
+
+    @property
+    def base_repeats(self) -> bool:
+        """Whether the base sampler's last row was tried before, as happens in small spaces."""
+        last = np.flatnonzero(self.of_base)[-1:]
+        return bool(len(last)) and last[0] not in self.first_time
 
 
 def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, number: int) -> Own:
@@ -240,7 +253,8 @@ def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, n
     x, active = columns.rows([t.params for t in shown])
     fine = np.isfinite(values)
     under_way = np.array([t.state == TrialState.RUNNING for t in shown], bool)
-    return Own(x[fine], active[fine], values[fine], x[under_way & ~fine])
+    base = np.array([t.user_attrs.get(KEY, {}).get("by") == "base" for t in shown], bool)
+    return Own(x[fine], active[fine], values[fine], x[under_way & ~fine], base[fine])
 
 
 def first_point(what: Known, own: Own) -> Proposal | None:
@@ -469,7 +483,7 @@ class Proposing:
         trials: list[FrozenTrial],
         number: int,
     ) -> Proposal | None:
-        if left_to_base(number, own.y):
+        if left_to_base(number, own.y[own.first_time]) and not own.base_repeats:
             return None
         begun = sum(t.user_attrs.get(KEY, {}).get("by") == "agreed" for t in trials)
         if begun < START or self.belief is None:

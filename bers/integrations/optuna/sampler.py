@@ -108,13 +108,13 @@ class BersSampler(BaseSampler):
         seed: int | None = None,
         reuse: ReuseConfig | None = None,
         model: ModelConfig | None = None,
-        odds: float = 3.0,
+        odds: float = 1.0,
     ) -> None:
         if base is not None and not isinstance(base, BaseSampler):
             raise ConfigError(f"base must be a sampler of Optuna; got {type(base).__name__}.")
         self.base = TPESampler(seed=seed) if base is None else base
         if not odds > 0:
-            raise ConfigError(f"odds must be above 0; got {odds}. Give 3, or 1 if in doubt.")
+            raise ConfigError(f"odds must be above 0; got {odds}. Give 1 if in doubt.")
         handed = reuse is not None or model is not None
         way = Handing(REUSE if reuse is None else reuse, model) if handed else Proposing(odds)
         self._way: Handing | Proposing = way

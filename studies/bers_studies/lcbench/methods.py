@@ -5,7 +5,6 @@ trial. All that propose by a model have the same candidates: good rows of the ea
 neighbours of the best rows so far, and points at random.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -186,22 +185,8 @@ def runs(
         "greedy portfolio": lambda: ordered(fun, rows, fits, trials, "portfolio"),
         "TST-R": lambda: modelled(rng(4), fun, rows, fits, trials, "TST-R", D),
         "RGPE": lambda: modelled(rng(5), fun, rows, fits, trials, "RGPE", D),
-        "BERS": lambda: bers(tasks, task, dict(zip(names, rows, strict=True)), trials, seed),
     }
     return found
-
-
-def bers(
-    tasks: Tasks, task: str, sources: Mapping[str, Rows], trials: int, seed: int
-) -> np.ndarray:
-    """`BersSampler` as it comes."""
-    from bers.integrations.optuna import BersSampler
-
-    given = {name: as_trials(tasks, rows) for name, rows in sources.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        sampler = BersSampler(given, seed=seed)
-        return in_optuna(tasks, task, sampler, trials)[0]
 
 
 def misled(sources: Mapping[str, Rows], kind: str, count: int, seed: int) -> dict[str, Rows]:
@@ -219,8 +204,3 @@ def misled(sources: Mapping[str, Rows], kind: str, count: int, seed: int) -> dic
         x, y = sources[name]
         found[name] = (x, -y) if kind == "turned" else (1.0 - x, y)
     return found
-
-
-def models_of(sources: Mapping[str, Rows]) -> dict[str, GP]:
-    """A fitted process for each source."""
-    return {name: fitted(x, y) for name, (x, y) in sources.items()}

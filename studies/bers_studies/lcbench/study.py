@@ -2,31 +2,25 @@
 
 Enters: settings and a number. Leaves, for every task and method, the trials at which its best value
 improved, as regret: how far it is from the best of a dense random search, as a share of its range.
-The method was developed on 17 tasks; those that are reported are the 17 others.
+The method was developed on 17 tasks; those that are reported are the 17 others. Curves of rivals
+are kept in a folder, if the environment variable BERS_KEPT names one (kept.py).
 """
 
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from bers_studies.lcbench.methods import (
-    Rows,
-    bers,
-    in_optuna,
-    misled,
-    models_of,
-    runs,
-)
+from bers_studies.lcbench.methods import misled
+from bers_studies.lcbench.ours import bers
+from bers_studies.lcbench.past import KINDS, earlier
 from bers_studies.lcbench.problems import VARIABLE, Tasks, developed, reported, tasks
-from bers_studies.rivals.gaussian_process import GP
+from bers_studies.lcbench.rivals import curves
 
-KINDS = ("random", "TPE")
-"""Of the earlier studies: how their points were chosen."""
 MISLEADING = ("turned", "mirrored")
+OURS = "BERS"
 
 
 @dataclass(frozen=True)
@@ -55,47 +49,23 @@ def trial(config: LcbenchConfig, seed: int) -> Iterator[dict[str, Any]]:
     table = tasks(config.data or os.environ.get(VARIABLE, ""))
     target = (reported if config.targets == "reported" else developed)(table)[at]
     kind = KINDS[which % len(KINDS)]  # misleading ones are made of the first kind
-    sources = earlier(table, kind, config.earlier, number)
     about = {"trial": number, "panel": kind, "target": target}
     if which < len(KINDS):
-        models = modelled(table, kind, config.earlier, number)
-        for method, run in runs(table, target, sources, models, config.trials, number).items():
+        found = curves(table, target, kind, config.earlier, config.trials, number)
+        for method, run in found.items():
             if not config.methods or method in config.methods:
                 yield about | {"method": method, "steps": steps(table, target, run())}
-        return
+    sources = earlier(table, kind, config.earlier, number)
     others = {name: rows for name, rows in sources.items() if name != target}
+    if which < len(KINDS):
+        if not config.methods or OURS in config.methods:
+            y = bers(table, target, others, config.trials, number)
+            yield about | {"method": OURS, "steps": steps(table, target, y)}
+        return
     for how in MISLEADING:
         for count in config.misleading:
             y = bers(table, target, misled(others, how, count, number), config.trials, number)
             yield about | {"method": f"BERS, {count} {how}", "steps": steps(table, target, y)}
-
-
-@cache
-def modelled(table: Tasks, kind: str, count: int, seed: int) -> dict[str, GP]:
-    """A process for every earlier study, for the rivals that need one."""
-    return models_of(earlier(table, kind, count, seed))
-
-
-@cache
-def earlier(table: Tasks, kind: str, count: int, seed: int) -> dict[str, Rows]:
-    """A study of every task: rows of the unit cube that the space really has, and values."""
-    from optuna.samplers import TPESampler
-
-    found = {}
-    for i, name in enumerate(table.names):
-        if kind == "random":
-            x = np.random.default_rng([seed, i, 7]).random((count, len(table.space)))
-            x = np.column_stack(
-                [of.place(of.value(u)) for of, u in zip(table.space.values(), x.T, strict=True)]
-            )
-            found[name] = x, table.values(name, x)
-        else:
-            sampler = TPESampler(seed=1000 * (seed + 1) + i)
-            y, study = in_optuna(table, name, sampler, count)
-            rows = [[one.params[key] for key in table.space] for one in study.trials]
-            columns = zip(table.space.values(), np.array(rows, float).T, strict=True)
-            found[name] = np.column_stack([of.place(v) for of, v in columns]), y
-    return found
 
 
 def steps(table: Tasks, task: str, y: np.ndarray) -> list[list[float]]:
