@@ -24,6 +24,7 @@ RETRIES = 3
 """How often a part is handed out again after its worker died."""
 _HANDED_OUT = 1000  # parts that Ray knows of at a time; it runs as many as there are cores
 _PATIENCE = 5.0  # seconds to wait for a machine to answer
+_LOOK = 0.5  # seconds between two looks whether Ray still runs on this machine
 _LIMITS = ["OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA", "NUMEXPR"]
 ONE_THREAD = {"NPROC": "1", "VECLIB_MAXIMUM_THREADS": "1"} | {
     f"{name}_NUM_THREADS": "1" for name in _LIMITS
@@ -103,6 +104,7 @@ def results(
     )
     shared, waiting, died = ray.put(function), deque(enumerate(parts)), Counter()
     open_: dict[Any, tuple[int, Any, Any]] = {}
+    node = _node(ray)
     try:
         while waiting or open_:
             while waiting and len(open_) < (jobs or _HANDED_OUT):
@@ -110,7 +112,11 @@ def results(
                 reference = task.remote(shared, part)
                 open_[reference.future()] = i, part, reference
             # not ray.wait, which swallows what a handler of signals raises
-            for future in wait(open_, return_when=FIRST_COMPLETED).done:
+            done = wait(open_, timeout=_LOOK, return_when=FIRST_COMPLETED).done
+            if not done and node is not None and not _answers(node):
+                open_.clear()  # nobody is there who could cancel them
+                raise _gone(there)
+            for future in done:
                 i, part, _ = open_.pop(future)
                 error = future.exception()
                 if error is None:
@@ -245,10 +251,7 @@ def _raise_unless_died(ray: Any, there: Cluster, error: Any) -> None:
     if isinstance(error, errors.RayTaskError):
         raise error.cause from error
     if isinstance(error, errors.LocalRayletDiedError) or not _answers(there.address):
-        raise BersError(
-            f"the Ray cluster at {there.address} is gone. "
-            "Start it again, then give the same command again; trials that came back are kept."
-        ) from error
+        raise _gone(there) from error
     died = (
         errors.WorkerCrashedError,
         errors.NodeDiedError,
@@ -261,6 +264,20 @@ def _raise_unless_died(ray: Any, there: Cluster, error: Any) -> None:
             f"the workers of the Ray cluster cannot start: {_first_line(error)}. "
             "Install the same version of BERS, with the same extras, on every machine."
         ) from error
+
+
+def _node(ray: Any) -> str | None:
+    """Where this machine's part of the cluster answers; without it Ray ends this process."""
+    here = ray.get_runtime_context().get_node_id()
+    known = [node for node in ray.nodes() if node["NodeID"] == here]
+    return f"{known[0]['NodeManagerAddress']}:{known[0]['NodeManagerPort']}" if known else None
+
+
+def _gone(there: Cluster) -> BersError:
+    return BersError(
+        f"the Ray cluster at {there.address} is gone. "
+        "Start it again, then give the same command again; trials that came back are kept."
+    )
 
 
 def _too_often() -> str:

@@ -118,7 +118,7 @@ def curve(values: Iterable[float], across: str, up: str, first: int = 1) -> str:
     Returns
     -------
     str
-        An SVG; a sentence if there is nothing to draw.
+        An SVG; a sentence if there is nothing to draw, or one value only.
 
     Examples
     --------
@@ -128,13 +128,15 @@ def curve(values: Iterable[float], across: str, up: str, first: int = 1) -> str:
     known = [(first + i, float(v)) for i, v in enumerate(values) if math.isfinite(v)]
     if not known:
         return '<p class="soft">There is nothing to draw.</p>'
+    if len(known) == 1:  # a line needs two ends
+        return f"<p>{text(up)}: <b>{known[0][1]:.4g}</b>, a single value so far.</p>"
     step = -(-len(known) // 400)
     kept = [*known[::step], *([known[-1]] if (len(known) - 1) % step else [])]
     low, high = min(v for _, v in kept), max(v for _, v in kept)
     if high == low:  # one value all along runs through the middle
         pad = abs(low) / 10 or 0.5
         low, high = low - pad, high + pad
-    left, right = kept[0][0], max(kept[-1][0], kept[0][0] + 1)
+    left, right = kept[0][0], kept[-1][0]
 
     def place(at: float, value: float) -> str:
         x = _LEFT + (_WIDTH - 20 - _LEFT) * (at - left) / (right - left)

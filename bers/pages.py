@@ -134,8 +134,9 @@ def _of_callback(callback: Any) -> list[str]:
     trust, model = callback.reuse.trust, callback.model
     returns = [one["r"] for one in getattr(model, "ep_info_buffer", None) or []]
     ranking = trust.ranking() if getattr(trust, "has_target", False) else None
+    often = "once" if callback.reuse.m == 1 else f"{callback.reuse.m:,} times"
     parts = [
-        f"<p>{model.num_timesteps:,} steps; weights were found {callback.reuse.m:,} times.</p>",
+        f"<p>{model.num_timesteps:,} steps; weights were found {often}.</p>",
         curve(returns, "episode, of those the library keeps", "Return"),
         *_shares(callback.weights, ranking),
     ]

@@ -228,11 +228,14 @@ def test_a_killed_driver_leaves_no_work_behind(there, marks, tmp_path):
     goes_on(tmp_path / "a", marks, tmp_path)
 
 
-def test_a_killed_head_is_told_and_gone_on_with(there, marks, tmp_path):
+@pytest.mark.parametrize("killed", ["gcs_server raylet", "raylet"])
+def test_a_killed_head_is_told_and_gone_on_with(there, marks, tmp_path, killed):
     program = start_program(tmp_path / "a", marks)
-    for process, name in children(program.pid).items():
-        if name in ("gcs_server", "raylet"):
-            os.kill(process, signal.SIGKILL)
+    found = children(program.pid)
+    victims = [process for process, name in found.items() if name in killed.split()]
+    assert victims, found
+    for process in victims:
+        os.kill(process, signal.SIGKILL)
     _, message = program.communicate(timeout=120)
     assert program.returncode == 2, message
     assert "is gone. Start it again, then give the same command again" in message

@@ -121,7 +121,8 @@ def test_curves_of_anything():
     long = curve(np.linspace(5, 1, 100_000), "a", "b")
     assert len(long) < 12_000
     assert ">100,000<" in long
-    flat = curve([2.0], "a", "b")
+    assert curve([np.nan, 2.0], "a", "b") == "<p>b: <b>2</b>, a single value so far.</p>"
+    flat = curve([2.0, 2.0], "a", "b")
     assert "nan" not in flat
     assert "M90.0 121.0" in flat  # in the middle
     for value in (0.0, 500.0, -3.0, 1e20, 1e-12):

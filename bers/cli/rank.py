@@ -117,7 +117,8 @@ def rank(
         print(ranking.to_json())
     else:
         print_ranking(values)
-        new_console().print(_columns_taken(target, new), markup=False)
+        named = tables.label(target, [*source, target]) is not None
+        new_console().print(_columns_taken(target, new, named), markup=False)
     if plot is not None:
         with write_atomically(plot) as temporary:
             ranking.plot().savefig(temporary, format=plot.suffix.lower()[1:], dpi=120)
@@ -163,7 +164,7 @@ def _check_heads(model: Any, sources: Sequence[Any], path: Path) -> None:
         )
 
 
-def _columns_taken(path: str, source: Any) -> str:
+def _columns_taken(path: str, source: Any, label_named: bool) -> str:
     """Which columns were read, and whether that was a guess."""
     from bers.text import printable
 
@@ -172,5 +173,8 @@ def _columns_taken(path: str, source: Any) -> str:
     inputs = source.x_names
     shown = ", ".join(printable(name, 20) for name in inputs[:8])
     more = f", ... ({len(inputs)})" if len(inputs) > 8 else ""
-    guess = " (guessed; choose with --x and --y)" if source.columns_guessed else ""
+    guess = ""
+    if source.columns_guessed:
+        options = "--x" if label_named else "--x and --y"
+        guess = f" ({'inputs ' if label_named else ''}guessed; choose with {options})"
     return f"Inputs: {shown}{more}; label: {printable(source.y_name)}{guess}."

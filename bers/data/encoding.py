@@ -69,12 +69,10 @@ def refuse_nearly_numbers(column: Any, name: str, what: str) -> None:
     >>> import pyarrow as pa
     >>> refuse_nearly_numbers(pa.chunked_array([["low", "7"]]), "gear", "it")
     """
-    pc, values = compute(), _given(_texts(column))
+    values = _given(_texts(column))
     _refuse_signs(values, name, what)
-    is_number = pc.match_substring_regex(values, _NUMBER).fill_null(True)
-    odd = ~is_number.to_numpy(zero_copy_only=False)
-    given = len(odd) - values.null_count
-    if not odd.any() or given - odd.sum() < _MOSTLY * given:
+    odd, given = _odd_cells(values), len(values) - values.null_count
+    if odd is None:
         return
     row = int(odd.argmax())
     word = json.dumps(printable(values[row].as_py(), 30), ensure_ascii=False)
@@ -121,6 +119,14 @@ def warn_left_out(kinds: Mapping[str, Any]) -> None:
     )
 
 
+def _odd_cells(values: Any) -> np.ndarray | None:
+    """Which cells of a text that holds mostly numbers are none; None where it is plain text."""
+    is_number = compute().match_substring_regex(values, _NUMBER).fill_null(True)
+    odd = ~is_number.to_numpy(zero_copy_only=False)
+    given = len(odd) - values.null_count
+    return odd if odd.any() and given - odd.sum() >= _MOSTLY * given else None
+
+
 def in_words(column: Any) -> tuple[str, str, str]:
     """What a column holds, its range or some of its values, and how many are missing.
 
@@ -129,10 +135,18 @@ def in_words(column: Any) -> tuple[str, str, str]:
     ('numbers', '1.5 to 3', '1')
     >>> in_words(pa.chunked_array([["low", "high", "low"]]))
     ('text', 'high, low', '0')
+    >>> in_words(pa.chunked_array([[*"12345", "ERR"]]))
+    ('numbers but for 1', "'ERR' in row 5", '0')
     """
     pc, kind = compute(), kind_of(column.type)
     missing = str(column.null_count)
     if kind == "text":
+        values = _given(_texts(column))
+        odd = _odd_cells(values)
+        if odd is not None:
+            row = int(odd.argmax())
+            first = f"{printable(values[row].as_py(), 15)!r} in row {row}"
+            return f"numbers but for {odd.sum()}", first, missing
         levels = sorted(levels_of(column))
         some = ", ".join(printable(level, 15) for level in levels[:3])
         return kind, some + (f", ... ({len(levels)})" if len(levels) > 3 else ""), missing

@@ -10,6 +10,7 @@ import pytest
 import bers
 from bers.cli import main
 from bers.cli.common import as_options, column_names
+from bers.cli.rank import _columns_taken
 from bers.errors import ConfigError
 
 STOP = "this was read."
@@ -273,3 +274,14 @@ def test_messages_speak_of_options(tmp_path, rows, here, arguments, option):
 )
 def test_keywords_become_options(said, wanted):
     assert as_options(said) == wanted
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [(False, "(guessed; choose with --x and --y)."), (True, "(inputs guessed; choose with --x).")],
+)
+def test_what_was_guessed_is_said_of_what_was_not_named(rows, tmp_path, named, said):
+    rows("a.csv")
+    source = bers.load(tmp_path / "a.csv", y="reward" if named else None)
+    shown = _columns_taken("a.csv", source, named)
+    assert shown == f"Inputs: speed, load; label: reward {said}"
