@@ -1,8 +1,8 @@
 """A ranking as the data-set weights of a robomimic config.
 
 Enters: a `Ranking`, and the path of each source. Leaves: JSON for `train.data`, a list of data
-sets with a weight each. What nobody earned is left out: robomimic has no such share. The ranking may be
-of the very files, which `bers.load` reads.
+sets with a weight each. What nobody earned is left out: robomimic has no such share. The ranking
+may be of the very files, which `bers.load` reads.
 """
 
 import json

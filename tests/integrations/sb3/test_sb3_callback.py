@@ -323,7 +323,7 @@ def test_rows_that_no_source_explains_are_counted_and_mentioned():
     left_out = pytest.warns(DataWarning, match=r"rows are left out of the weights, since no")
     with pytest.warns(DataWarning, match="not to be trusted"), left_out:
         learner(env=Worse()).learn(260, callback=found)
-    assert 0.3 < found._outside / found._rewards < 1
+    assert 0.3 < found.doubts.share < 1
 
 
 def test_rewards_that_are_all_equal_are_mentioned():
