@@ -148,8 +148,8 @@ def _alike(paid: np.ndarray) -> str:
     return (
         f"{most} of the first {len(paid)} rewards are {usual:g}: rewards are rare, "
         f"{len(paid) - most} rows say what is wanted, and weights are found slowly or "
-        "end in nobody. Pass trimmed=0, so that rare rewards count; rule='equal' or 'single:0' if you know whom to trust; or give "
-        "rewards that say how near the goal is."
+        "end in nobody. Pass trimmed=0, so that rare rewards count; rule='equal' or 'single:0' if "
+        "you know whom to trust; or give rewards that say how near the goal is."
     )
 
 
