@@ -10,5 +10,4 @@ STUDY = Study(
     quick_trials=1,
     needs=("stable_baselines3", "torch", "mujoco"),
     order=125,
-    page="docs/sb3.md",
 )
