@@ -10,11 +10,13 @@ from bers_studies.envs.velocity import running
 from bers_studies.mujoco import study as mujoco
 from bers_studies.mujoco.figures import draw_runs
 from bers_studies.report.curves import read_runs
-from bers_studies.rivals.agents import NormedPolicy, become_clone
+from bers_studies.rivals.agents import become_clone
 from bers_studies.runner.run import Experiment, run
 from bers_studies.track import study as track
 from bers_studies.track.claims import claims
 from bers_studies.track.tables import tables
+
+from bers.integrations.sb3.normed import NormedPolicy
 
 pytest.importorskip("mujoco")
 SMALL = replace(track.QUICK, steps=240, points=3)

@@ -19,6 +19,7 @@ except ImportError as error:
 from bers.integrations.sb3.buffer import BersDictReplayBuffer, BersReplayBuffer
 from bers.integrations.sb3.callback import BersCallback
 from bers.integrations.sb3.convert import from_replay_buffer
+from bers.integrations.sb3.normed import NormedPolicy
 from bers.integrations.sb3.prioritised import PrioritizedCallback, PrioritizedReplayBuffer
 from bers.integrations.sb3.sources import Sources
 
@@ -26,6 +27,7 @@ __all__ = [
     "BersCallback",
     "BersDictReplayBuffer",
     "BersReplayBuffer",
+    "NormedPolicy",
     "PrioritizedCallback",
     "PrioritizedReplayBuffer",
     "Sources",

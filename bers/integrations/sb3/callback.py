@@ -27,6 +27,7 @@ from bers.data.transitions import Inputs
 from bers.deprecated import old_config, old_words
 from bers.errors import BersError, ConfigError, DataWarning, FileError, PrecisionWarning
 from bers.integrations.sb3.buffer import BersReplayBuffer
+from bers.integrations.sb3.doubts import LOOKS, Doubts, doubts_of, warn_of_equal_rewards
 from bers.integrations.sb3.following import Following
 from bers.integrations.sb3.imitation import Imitation, can_be_led, can_be_pulled
 from bers.integrations.sb3.log import followed, record, show
@@ -60,7 +61,6 @@ _OVER = 1e-3  # a chance that is no longer worth the work
 _FADED = 0.05  # the default chance, when all steps are done
 _MANY_INPUTS = 2000
 _POOR = 0.5
-_DOUBT = 5  # looks, after which rewards that look wrong are mentioned
 _LITTLE = 0.01  # a weight that is as good as none
 _FORESEEN = 0.3  # of the rewards at a source's rows: below that they are not relabelled
 _OF_LEADER = 0.5  # of the rows of sources, that are the leader's
@@ -184,8 +184,7 @@ class BersCallback(BaseCallback):
         self.worth: Worth | None = None
         self.following: Following | None = None
         self._seen = self._looked = 0
-        self._rewards = self._outside = 0
-        self._equal, self._first = True, np.nan
+        self.doubts: Doubts | None = None
         self._loaded: tuple[dict[str, np.ndarray], dict[str, Any]] | None = None
 
     # what a user looks at
@@ -261,6 +260,7 @@ class BersCallback(BaseCallback):
 
     def _on_training_end(self) -> None:
         buffer = self._buffer()
+        self._doubt()
         buffer.follow(None)  # who goes on without us goes on alone
         if buffer.imitation is not None:
             self.seconds += buffer.imitation.seconds
@@ -336,13 +336,16 @@ class BersCallback(BaseCallback):
                 **self._settings,
             )
             schedule, m = self._schedule(), 0
-            self._rewards = self._outside = 0
-            self._equal, self._first = True, np.nan
             self._seen = buffer.added
             self._looked = self.num_timesteps
         assert isinstance(trust.rng, np.random.Generator)
         self.reuse = Reuse(trust, offer, schedule, trust.rng, m)
-        self._told, self._kept = _told(buffer.sources, rows), _range(kept)
+        self._told = _told(buffer.sources, rows)
+        self.doubts = doubts_of(
+            [self._seen_by(buffer, one) for one in buffer.sources], _range(kept)
+        )
+        if trust.rule.needs == "posteriors":
+            warn_of_equal_rewards(self.names, [one.y for one in rows])
 
     def _imitation(self, buffer: BersReplayBuffer) -> Imitation | None:
         """What leads the learner, unless nobody shall, or nobody ever can."""
@@ -394,6 +397,11 @@ class BersCallback(BaseCallback):
         looks = max(1.0, left / self.every)
         return Power(_FADED ** (1 / looks))
 
+    def _seen_by(self, buffer: BersReplayBuffer, source: Demonstrations) -> np.ndarray:
+        """What a source saw, as rows of numbers."""
+        space, what = buffer.observation_space, f"observation of {source.name!r}"
+        return flat(in_space(source.payload["observation"], space, what), space)
+
     def _rows(self, buffer: BersReplayBuffer, source: Demonstrations) -> Demonstrations:
         """A source as the model sees it."""
         seen, acts = buffer.observation_space, buffer.action_space
@@ -426,7 +434,10 @@ class BersCallback(BaseCallback):
             return
         x = self._x(*step)
         self.explained = self._explained(x, reward)
-        self._doubts(reward)
+        assert self.doubts is not None
+        self.doubts.look(step[0], reward)
+        if self.doubts.looks == LOOKS:
+            self._doubt()
         self.reuse = after(self.reuse, Experience(x, reward))
         self.worth = self._worth(reward)
         if self.following is not None:
@@ -512,38 +523,19 @@ class BersCallback(BaseCallback):
             )
         return found
 
-    def _doubts(self, reward: Float64[np.ndarray, " n"]) -> None:
-        """Count rewards that no source was ever paid; say so once, if they are most."""
+    def _doubt(self) -> None:
+        """Say what makes the weights say little, if weights are found at all."""
         assert self.reuse is not None
-        low, high = self._kept
-        if np.isnan(self._first):
-            self._first = float(reward[0])
-        self._rewards += len(reward)
-        self._outside += int(np.sum((reward < low) | (reward > high)))
-        self._equal = self._equal and bool(np.ptp(np.append(reward, self._first)) == 0)
-        if self.reuse.m == _DOUBT and self._outside > self._rewards / 2:
-            warnings.warn(
-                f"{self._outside} of the first {self._rewards} rows are left out of the weights, "
-                f"since no source was paid anything like that (they: {low:g} to {high:g}). If only "
-                "one side was normalised, undo it; if the learner is just a novice, go on.",
-                DataWarning,
-                stacklevel=2,
-            )
-        elif self.reuse.m == _DOUBT and self._equal:
-            warnings.warn(
-                f"all of the first {self._rewards} rewards are {self._first:g}, and equal rewards "
-                "cannot tell sources apart. Pass rule='equal' to learn from all of them until "
-                "rewards differ, or give rewards that say how near the goal is.",
-                DataWarning,
-                stacklevel=2,
-            )
+        if self.doubts is not None and self.reuse.trust.rule.needs == "posteriors":
+            self.doubts.tell()
 
     def _log(self, buffer: BersReplayBuffer) -> None:
         assert self.reuse is not None
         record(
             self.logger, self.weights, buffer.drawn, p_m=self.reuse.p_m, explained=self.explained
         )
-        self.logger.record("bers/outside", self._outside / max(1, self._rewards))
+        assert self.doubts is not None
+        self.logger.record("bers/outside", self.doubts.share)
         if self.worth is not None and self.following is not None:
             followed(self.logger, self.worth, self.following)
         buffer.drawn[:] = 0

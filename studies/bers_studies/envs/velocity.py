@@ -26,7 +26,7 @@ class Velocity(gymnasium.Wrapper):
         return seen, -abs(info["x_velocity"] - self.wanted) - effort, ended, cut, info
 
 
-def running(wanted: float, robot: str = "HalfCheetah-v5") -> gymnasium.Env:
-    """An episode of 200 steps."""
-    env = gymnasium.make(robot, max_episode_steps=STEPS, disable_env_checker=True)
+def running(wanted: float, robot: str = "HalfCheetah-v5", **how: Any) -> gymnasium.Env:
+    """An episode of 200 steps; `how` goes to the robot's own class."""
+    env = gymnasium.make(robot, max_episode_steps=STEPS, disable_env_checker=True, **how)
     return Velocity(env, wanted)

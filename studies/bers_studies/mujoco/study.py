@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from bers.data.demonstrations import Demonstrations
+from bers.integrations.sb3.normed import NormedPolicy
 from bers.model.config import ModelConfig
 from bers_studies.agents.study import AgentsConfig, Task, learn, played
 from bers_studies.envs.velocity import running
-from bers_studies.rivals.agents import NormedPolicy, become_clone
+from bers_studies.rivals.agents import become_clone
 
 SPEEDS = (2.0, 0.5, -1.0)
 TARGETS = {"1.8": 1.8, "-2": -2.0}
