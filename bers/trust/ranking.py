@@ -219,7 +219,8 @@ def ranking_of(
     left_out = [source.n - one.n for source, one in zip(sources, heard, strict=True)]
     told_apart = known.label_variance > 0  # labels that are all the same tell nothing
     drawn = _drawn(rng, known, rule, draws) if told_apart else None
-    low, high, top = _intervals(drawn, level, known.N)
+    enough = known.n >= _LEAST  # so few rows, drawn again, are nearly the same rows
+    low, high, top = _intervals(drawn if enough else None, level, known.N)
     lines = _lines(model, known, sources, heard, target, a, low, high, top, memory)
     if worth is not None:
         lines = tuple(
@@ -231,8 +232,7 @@ def ranking_of(
     copies = distinct is not None and distinct < min(_FEW, target.n)
     settled = told_apart
     if drawn is not None:
-        enough = known.n >= _LEAST and not copies
-        settled = enough and _decided(drawn.mean(0), _groups(known), blind)
+        settled = enough and not copies and _decided(drawn.mean(0), _groups(known), blind)
     ranking = Ranking(
         lines,
         target=target.name,
@@ -496,7 +496,8 @@ def _notes_on_rows(
     elif ranking.explained < _POOR:
         yield (
             f"the model explains only {ranking.explained:.0%} of the target's labels, so weights "
-            "rest on little. Give inputs that the label depends on, or more rows."
+            "rest on little. Give inputs that the label depends on, or more rows. "
+            "Trust.predict may do better, by the target's rows alone."
         )
 
 

@@ -259,7 +259,13 @@ def _number(value: float, form: str) -> str:
 
 
 def _worth(mean: float, low: float, high: float) -> str:
-    return "" if math.isnan(mean) else f"{mean:.3g} ({low:.3g} to {high:.3g})"
+    """As many digits as tell the ends apart, at least three."""
+    if math.isnan(mean):
+        return ""
+    apart, most = high - low, max(abs(low), abs(high), abs(mean))
+    digits = 1 + math.ceil(math.log10(most / apart)) if 0 < apart < most else 3
+    form = f".{min(max(digits, 3), 8)}g"
+    return f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 
 def _span(low: float, high: float) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -240,6 +241,32 @@ def test_one_and_two_rows_of_the_target(sources, n, rows):
     assert any(f"the target has only {rows};" in one for one in ranking.warnings)
     assert ranking.undecided
     assert "Undecided: " in repr(ranking)
+
+
+def test_fewer_than_four_rows_have_no_intervals(sources, target):
+    def few(n):
+        return _ranked(sources, Demonstrations(target.x[:n], target.y[:n], "few"))
+
+    assert all(np.isnan([s.low, s.high, s.prob_best]).all() for s in few(3).sources)
+    assert few(3).undecided
+    assert not any(np.isnan([s.low, s.high, s.prob_best]).any() for s in few(4).sources)
+
+
+@pytest.mark.parametrize(
+    ("mean", "low", "high", "told"),
+    [
+        (1247.3, 1239.8, 1256.1, "1247 (1240 to 1256)"),
+        (100.111, 100.042, 100.188, "100.1 (100 to 100.2)"),
+        (-0.12, -5.0, 4.0, "-0.12 (-5 to 4)"),
+        (5.0, 5.0, 5.0, "5 (5 to 5)"),
+        (float("nan"), float("nan"), float("nan"), ""),
+    ],
+)
+def test_worth_has_as_many_digits_as_tell_its_ends_apart(ranking, mean, low, high, told):
+    line = replace(ranking.sources[0], worth=mean, worth_low=low, worth_high=high)
+    text = repr(replace(ranking, sources=(line, *ranking.sources[1:])))
+    first = next(row for row in text.splitlines() if row.startswith(line.name))
+    assert first.endswith(told)
 
 
 @pytest.mark.parametrize("empty", ["target", "sources"])
