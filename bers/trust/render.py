@@ -263,7 +263,7 @@ def _worth(mean: float, low: float, high: float) -> str:
     if math.isnan(mean):
         return ""
     apart, most = high - low, max(abs(low), abs(high), abs(mean))
-    digits = 1 + math.ceil(math.log10(most / apart)) if 0 < apart < most else 3
+    digits = 2 + round(math.log10(most / apart)) if 0 < apart < most else 3
     form = f".{min(max(digits, 3), 8)}g"
     return f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
