@@ -34,6 +34,9 @@ from bers.text import printable, unique
 Space = Mapping[str, BaseDistribution]
 KEY = "bers"
 """Where a trial keeps what was believed, and whose point it is: `trial.user_attrs[KEY]`."""
+POINT = "bers:point"
+"""Where a trial keeps the point that it was given, for all that are asked meanwhile:
+`trial.system_attrs[POINT]`."""
 _ROWS = 1000  # of an earlier study that the model is shown: the best, and some of all others
 
 
@@ -150,6 +153,19 @@ def _of_trials(
     found = _sorted(name, [dict(trial.params) for trial in done], values, quiet=quiet)
     kept = tuple(trials) if direction is None else ()
     return replace(found, direction=direction, kinds=kinds, trials=kept)
+
+
+def params_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Its parameters; while it is under way, also those that it was given and has not asked for.
+
+    >>> from optuna.trial import create_trial
+    >>> params_of(create_trial(state=TrialState.RUNNING, system_attrs={POINT: {"x": 0.5}}))
+    {'x': 0.5}
+    """
+    if trial.state != TrialState.RUNNING:
+        return trial.params
+    given = trial.system_attrs.get(POINT) or trial.system_attrs.get("fixed_params") or {}
+    return {**given, **trial.params}
 
 
 def usable_value(value: float) -> bool:
