@@ -295,6 +295,26 @@ def test_without_sources_it_is_the_base_sampler():
         BersSampler(odds=0)
 
 
+def test_studies_without_a_parameter_of_the_new_one_have_no_say(past):
+    sampler = BersSampler(past, seed=0)
+    with pytest.warns(DataWarning, match="has none of the new study's parameters") as said:
+        study = study_of(lambda trial: trial.suggest_float("alpha", 0, 1) ** 2, 3, sampler)
+    assert len(said) == len(past)
+    assert sampler.weights == dict.fromkeys(past, 0.0) | {"nobody": 1.0}
+    assert by(study)[1:] == ["base", "base"]
+    assert study.trials[2].user_attrs[KEY]["weights"] == {"nobody": 1.0}
+
+
+@pytest.mark.parametrize("reuse", [None, ReuseConfig()])
+def test_a_parameter_of_another_type_is_told_and_has_no_say(past, reuse):
+    sampler = BersSampler(past, seed=0, reuse=reuse)
+    with pytest.warns(DataWarning, match="has no value of rate that the new study could") as said:
+        study_of(lambda trial: float(trial.suggest_categorical("rate", "ab") == "a"), 3, sampler)
+    assert str(said[0].message).startswith("'s0' ")
+    assert len(said) == len(past)
+    assert sampler.weights == dict.fromkeys(past, 0.0) | {"nobody": 1.0}
+
+
 def test_few_rows_and_equal_values():
     one = drawn(near(1e-2, 64), 1)
     flat = drawn(lambda trial: 0.0 * trial.suggest_float("rate", 1e-5, 1, log=True), 9)

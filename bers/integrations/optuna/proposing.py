@@ -447,7 +447,9 @@ class Proposing:
         self._warned = False
 
     def weights(self, sources: Sequence[Earlier]) -> Float64[np.ndarray, " N"]:
-        """Of the earlier studies now; equal before the first trial."""
+        """Of the earlier studies now; equal before the first trial, none where all differ."""
+        if self._known_for and self._known is None:  # none has a parameter of the new study
+            return np.zeros(len(sources))
         some = np.array([bool(one.params) for one in sources])
         found = np.zeros(len(sources))
         if self.belief is None or self._known is None:

@@ -299,10 +299,17 @@ def say_what_is_missing(space: Space, sources: Sequence[Earlier]) -> None:
     """Warn of parameters and studies that are left out of the model."""
     for one in sources:
         lost = sorted(set(space) - one.names)
+        other = sorted(name for name in set(space) & one.names if not _fits(one, name, space[name]))
         if not one.params:
             told = "has no completed trials, so it gets no weight. Leave it out."
         elif len(lost) == len(space):
             told = "has none of the new study's parameters. Leave it out, or rename its parameters."
+        elif other:
+            told = (
+                f"has no value of {printable(', '.join(other), 80)} that the new study could take, "
+                "so nothing is learned from it there. Give a parameter the same type and choices "
+                "in all studies."
+            )
         elif lost:
             told = (
                 f"does not have {printable(', '.join(lost), 80)}; studies are compared by shared "
@@ -311,6 +318,12 @@ def say_what_is_missing(space: Space, sources: Sequence[Earlier]) -> None:
         else:
             continue
         warnings.warn(f"'{printable(one.name)}' {told}", DataWarning, stacklevel=2)
+
+
+def _fits(one: Earlier, name: str, kind: BaseDistribution) -> bool:
+    """Whether any value that an earlier study tried of a parameter has a place in the new one."""
+    tried = (params for params in one.params if name in params)
+    return any(row(params, {name: kind}) is not None for params in tried)
 
 
 def rows_of(one: Earlier, space: Space) -> tuple[Demonstrations, Int[np.ndarray, " n"]]:
