@@ -112,6 +112,16 @@ def test_failures_count_as_the_worst():
     assert (campaign.ask(5)["base"] != "a").all()
 
 
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_plates_on_which_nothing_works_are_no_trouble(value):
+    campaign = bers.Campaign(table(), past(), y="value", maximize=True, rng=0)
+    for _ in range(3):  # a warning of NumPy is an error here
+        rows = campaign.ask(4)
+        campaign.tell(rows, np.full(4, value))
+    assert campaign.result().nfev == 12
+    assert len(campaign.ask(4)) == 4
+
+
 def test_values_of_any_unit_and_either_direction_give_the_same_rows():
     def run(scale, shift, maximize):
         sources = {"last": table().assign(value=scale * measured(table(), 1.0) + shift)}
