@@ -118,10 +118,10 @@ def minimize(
     Returns
     -------
     OptimizeResult
-        x, fun, success, message, nit, nfev, population, population_energies; with sources, weights
-        and sources_used by name, weight_history, ranking; x_all and fun_all, every point
-        evaluated, so that a result is a source of the next run. With constraints, constr,
-        constr_violation and maxcv.
+        x, fun, success, message, nit, nfev, population, population_energies; weights and
+        sources_used by name, empty without sources; with sources, weight_history, ranking; x_all
+        and fun_all, every point evaluated, so that a result is a source of the next run. With
+        constraints, constr, constr_violation and maxcv.
 
     Examples
     --------

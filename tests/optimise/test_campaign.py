@@ -174,6 +174,7 @@ def test_a_result_is_a_source_of_the_next_campaign():
     first.tell(table(), measured(table()))
     result = first.result()
     assert "weights" not in result
+    assert result.weights == {}
     second = bers.Campaign(table()[::-1], [result], maximize=True, rng=0)
     assert second.weights == {"campaign 0": 1.0}
     assert done(second, 60) <= 3

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -561,6 +563,12 @@ def test_a_plain_result(updating):
     assert isinstance(result, OptimizeResult)
     assert set(result) == PLAIN_FIELDS
     assert "population_energies" in repr(result)
+    assert (result.weights, result["weights"], result.sources_used) == ({}, {}, {})
+    with pytest.raises(AttributeError, match="ranking"):
+        _ = result.ranking
+    with pytest.raises(KeyError, match="ranking"):
+        _ = result["ranking"]
+    assert pickle.loads(pickle.dumps(result)).weights == {}
     assert result.x.shape == (D,)
     assert result.fun == sphere(result.x) == result.fun_all.min()
     assert result.fun == result.population_energies.min()
