@@ -64,6 +64,7 @@ class Optimizer:
         Pairs (low, high), one per variable, scipy's Bounds, or a `bers.Space`.
     sources
         Past runs: a list, or a mapping by name, of (X, y), `Demonstrations`, files or results.
+        None: no past runs.
     learner
         `CMAES(...)`, the default, `DE(...)`, or an object with `ask` and `tell`.
     reuse

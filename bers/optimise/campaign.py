@@ -37,7 +37,8 @@ class Campaign:
         words; or an array (n, D).
     sources
         Earlier campaigns: a list, or a mapping by name, of frames with the same columns and that of
-        the value, files of such tables, pairs (rows, values), or results of a campaign.
+        the value, files of such tables, pairs (rows, values), or results of a campaign. None:
+        there are none.
     y
         Column of the sources that holds the value; guessed from its usual names, unless given.
     maximize

@@ -88,7 +88,8 @@ def minimize(
         Further arguments of `fun`.
     sources
         Past runs on other functions of the same variables, each (X, y), `Demonstrations`, a file
-        or an earlier result; a list, or a mapping by name. Values may be in any units.
+        or an earlier result; a list, or a mapping by name. Values may be in any units. None: no
+        past runs.
     learner
         The base optimiser: `bers.CMAES(...)`, the default, `bers.DE(...)`, or an object with `ask`
         and `tell`.

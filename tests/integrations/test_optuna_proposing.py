@@ -291,6 +291,7 @@ def test_demonstrations_enqueued_trials_and_small_spaces():
 def test_without_sources_it_is_the_base_sampler():
     plain = study_of(near(1e-2, 64), 12, TPESampler(seed=4))
     assert params(study_of(near(1e-2, 64), 12, BersSampler(seed=4))) == params(plain)
+    assert params(study_of(near(1e-2, 64), 12, BersSampler(None, seed=4))) == params(plain)
     with pytest.raises(ConfigError, match="odds must be above 0; got 0. Give 1"):
         BersSampler(odds=0)
 

@@ -38,6 +38,12 @@ def past(**more):
     return {"last": table().assign(value=measured(table(), 0.3) * 7 - 100)} | more
 
 
+def test_none_says_that_there_are_no_earlier_campaigns():
+    none, empty = (bers.Campaign(table(), sources, rng=0) for sources in (None, ()))
+    assert none.ask(5).equals(empty.ask(5))
+    assert none.weights == {}
+
+
 def test_an_earlier_campaign_saves_most_experiments():
     alone = [done(bers.Campaign(table(), maximize=True, rng=seed), 60) for seed in range(4)]
     helped = [

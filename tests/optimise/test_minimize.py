@@ -577,6 +577,12 @@ def test_a_plain_result(updating):
     np.testing.assert_array_equal(result.fun_all, [sphere(x) for x in result.x_all])
 
 
+def test_none_says_that_there_are_no_past_runs():
+    none, empty = (minimize(sphere, BOUNDS, sources=s, maxfun=60, rng=0) for s in (None, ()))
+    np.testing.assert_array_equal(none.x_all, empty.x_all)
+    assert none.weights == {}
+
+
 @pytest.fixture(scope="module")
 def with_sources():
     return {

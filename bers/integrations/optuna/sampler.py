@@ -69,7 +69,7 @@ class BersSampler(BaseSampler):
     sources
         A list of studies, or a mapping by name. A study is an `optuna.Study`, a list of its
         trials, which then have the new study's direction, or `Demonstrations` with the parameters
-        as x_names, the less the better.
+        as x_names, the less the better. None: no studies.
     base
         The sampler for some trials, and for parameters that no study has; TPE with this `seed`
         unless given.

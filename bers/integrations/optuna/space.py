@@ -89,6 +89,7 @@ def as_earlier(given: Any) -> list[Earlier]:
     >>> found[0].params, found[0].y.tolist()
     (({'lr': 0.2}, {'lr': 0.1}), [3.0, 5.0])
     """
+    given = () if given is None else given
     if isinstance(given, str | Study | Demonstrations) or not isinstance(given, Mapping | Sequence):
         raise DataError(
             f"sources must be a list of earlier studies; got {type(given).__name__}. Put it in [ ]."
