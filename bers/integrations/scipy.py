@@ -30,6 +30,7 @@ from bers.model.neural_linear import Model
 from bers.optimise.ask_tell import Optimizer
 from bers.optimise.inputs import box
 from bers.optimise.old_words import old_settings
+from bers.optimise.result import Result
 from bers.reuse.points import Drawn
 from bers.trust.ranking import Ranking
 
@@ -414,9 +415,9 @@ def differential_evolution(
     reuse = Reuse(func, bounds, sources, rng=own, integrality=integrality, **ours)
     settings.update(strategy=reuse.strategy, callback=reuse.callback, rng=stream)
     settings.update(integrality=integrality, workers=workers)
-    result = scipys_differential_evolution(reuse.fun, bounds, args, **settings)
+    result = Result(scipys_differential_evolution(reuse.fun, bounds, args, **settings))
     result.update(x_all=reuse.x_all, fun_all=reuse.fun_all)
-    if reuse.weights:  # scipy cannot print a result with an empty mapping in it
+    if reuse.weights:
         result.update(
             weights=reuse.weights, weight_history=reuse.weight_history,
             sources_used=reuse.sources_used, ranking=reuse.ranking(),

@@ -32,6 +32,7 @@ from bers.model.config import ModelConfig
 from bers.model.neural_linear import Model
 from bers.optimise.inputs import as_sources, two_streams
 from bers.optimise.old_words import old_settings
+from bers.optimise.result import Result
 from bers.optimise.rows import recognised, told_rows
 from bers.optimise.space import limits_of, limits_parts, space_of, with_words
 from bers.reuse.points import Guard, PointReuse
@@ -63,6 +64,7 @@ class Optimizer:
         Pairs (low, high), one per variable, scipy's Bounds, or a `bers.Space`.
     sources
         Past runs: a list, or a mapping by name, of (X, y), `Demonstrations`, files or results.
+        None: no past runs.
     learner
         `CMAES(...)`, the default, `DE(...)`, or an object with `ask` and `tell`.
     reuse
@@ -496,9 +498,9 @@ class Optimizer:
         found |= {"nit": self.nit, "nfev": len(fun_all), "x_all": x_all, "fun_all": fun_all}
         if self.limits is not None and self.limits.constraints:
             found |= self._of_constraints(found["x"], bool(len(fun_all)))
-        if self.runs:  # scipy cannot print an empty mapping
+        if self.runs:
             found |= self._of_sources()
-        return OptimizeResult(**found, **more)
+        return Result(**found, **more)
 
     def _of_constraints(self, x: np.ndarray, evaluated: bool) -> dict[str, Any]:
         """By how much the best point breaks each constraint, as scipy has it."""

@@ -18,6 +18,7 @@ from bers.errors import ConfigError, DataError, FileError
 from bers.integrity import read_sealed, write_sealed
 from bers.model.process import Belief, family, stranger, with_guesses
 from bers.optimise.candidates import Candidates, alike, with_values
+from bers.optimise.result import Result
 
 _AGREED = 3  # experiments on which the earlier campaigns agree, before there is anything to believe
 _FIRST = 3  # experiments without earlier campaigns before there is anything to believe
@@ -36,7 +37,8 @@ class Campaign:
         words; or an array (n, D).
     sources
         Earlier campaigns: a list, or a mapping by name, of frames with the same columns and that of
-        the value, files of such tables, pairs (rows, values), or results of a campaign.
+        the value, files of such tables, pairs (rows, values), or results of a campaign. None:
+        there are none.
     y
         Column of the sources that holds the value; guessed from its usual names, unless given.
     maximize
@@ -259,9 +261,9 @@ class Campaign:
             top = rows[int(np.flatnonzero(values == self.best)[0])]
             found["x"] = self._list.one(top)
         found |= {"x_all": self._list.rows(rows), "fun_all": values}
-        if self.names:  # scipy cannot print an empty mapping
+        if self.names:
             found["weights"] = self.weights
-        return OptimizeResult(**found)
+        return Result(**found)
 
     # keeping it
 

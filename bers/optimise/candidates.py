@@ -203,6 +203,7 @@ def with_values(rows: Any, y: Any) -> tuple[Any, Float64[np.ndarray, " n"]]:
 
 
 def _listed(sources: Any) -> list[tuple[str, Any]]:
+    sources = () if sources is None else sources
     many = isinstance(sources, Mapping | Sequence) and not isinstance(sources, str | bytes)
     if not many or (isinstance(sources, Mapping) and {"x_all", "fun_all"} <= set(sources)):
         raise DataError(

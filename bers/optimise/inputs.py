@@ -54,6 +54,7 @@ def as_sources(given: Any, low: np.ndarray, high: np.ndarray) -> list[Demonstrat
     >>> runs[0].name, runs[0].y.tolist()
     ('alice', [1.0, 5.0])
     """
+    given = () if given is None else given
     if isinstance(given, str | os.PathLike | Demonstrations) or not isinstance(
         given, Mapping | Sequence
     ):

@@ -88,7 +88,8 @@ def minimize(
         Further arguments of `fun`.
     sources
         Past runs on other functions of the same variables, each (X, y), `Demonstrations`, a file
-        or an earlier result; a list, or a mapping by name. Values may be in any units.
+        or an earlier result; a list, or a mapping by name. Values may be in any units. None: no
+        past runs.
     learner
         The base optimiser: `bers.CMAES(...)`, the default, `bers.DE(...)`, or an object with `ask`
         and `tell`.
@@ -118,10 +119,10 @@ def minimize(
     Returns
     -------
     OptimizeResult
-        x, fun, success, message, nit, nfev, population, population_energies; with sources, weights
-        and sources_used by name, weight_history, ranking; x_all and fun_all, every point
-        evaluated, so that a result is a source of the next run. With constraints, constr,
-        constr_violation and maxcv.
+        x, fun, success, message, nit, nfev, population, population_energies; weights and
+        sources_used by name, empty without sources; with sources, weight_history, ranking; x_all
+        and fun_all, every point evaluated, so that a result is a source of the next run. With
+        constraints, constr, constr_violation and maxcv.
 
     Examples
     --------

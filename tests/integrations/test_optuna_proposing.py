@@ -18,6 +18,7 @@ from optuna.samplers import RandomSampler, TPESampler
 from optuna.trial import TrialState, create_trial
 from optuna_helpers import near, params, quiet, study_of, turned, values  # noqa: F401
 
+from bers.algorithm import ReuseConfig
 from bers.data.demonstrations import Demonstrations
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna import KEY, BersSampler, helped
@@ -133,6 +134,29 @@ def test_points_under_way_are_not_proposed_twice(past):
         near(1e-3, 96)(trial)
         asked.append(tuple(map(str, trial.params.values())))
     assert len(set(asked)) == 5
+
+
+@pytest.mark.parametrize("reuse", [None, ReuseConfig(schedule=1.0, pick="best")])
+def test_trials_that_are_asked_before_any_parameter_get_points_of_their_own(past, reuse):
+    study = optuna.create_study(sampler=BersSampler(past, seed=0, reuse=reuse))
+    for _ in range(2):  # without any value, then with some
+        asked = [study.ask() for _ in range(4)]
+        told = [(trial, near(1e-3, 96)(trial)) for trial in asked]
+        for trial, value in told:
+            study.tell(trial, value)
+    assert len({tuple(map(str, one.values())) for one in params(study)}) == 8
+
+
+def test_points_that_were_enqueued_and_are_under_way_are_not_proposed(past):
+    alone = optuna.create_study(sampler=BersSampler(past, seed=0))
+    near(1e-3, 96)(alone.ask())
+    study = optuna.create_study(sampler=BersSampler(past, seed=0))
+    study.enqueue_trial(alone.trials[0].params)
+    both = [study.ask() for _ in range(2)]
+    for trial in both:
+        near(1e-3, 96)(trial)
+    assert params(study)[0] == params(alone)[0]
+    assert params(study)[1] != params(alone)[0]
 
 
 def test_conditional_parameters_are_proposed_together():
@@ -267,8 +291,29 @@ def test_demonstrations_enqueued_trials_and_small_spaces():
 def test_without_sources_it_is_the_base_sampler():
     plain = study_of(near(1e-2, 64), 12, TPESampler(seed=4))
     assert params(study_of(near(1e-2, 64), 12, BersSampler(seed=4))) == params(plain)
+    assert params(study_of(near(1e-2, 64), 12, BersSampler(None, seed=4))) == params(plain)
     with pytest.raises(ConfigError, match="odds must be above 0; got 0. Give 1"):
         BersSampler(odds=0)
+
+
+def test_studies_without_a_parameter_of_the_new_one_have_no_say(past):
+    sampler = BersSampler(past, seed=0)
+    with pytest.warns(DataWarning, match="has none of the new study's parameters") as said:
+        study = study_of(lambda trial: trial.suggest_float("alpha", 0, 1) ** 2, 3, sampler)
+    assert len(said) == len(past)
+    assert sampler.weights == dict.fromkeys(past, 0.0) | {"nobody": 1.0}
+    assert by(study)[1:] == ["base", "base"]
+    assert study.trials[2].user_attrs[KEY]["weights"] == {"nobody": 1.0}
+
+
+@pytest.mark.parametrize("reuse", [None, ReuseConfig()])
+def test_a_parameter_of_another_type_is_told_and_has_no_say(past, reuse):
+    sampler = BersSampler(past, seed=0, reuse=reuse)
+    with pytest.warns(DataWarning, match="has no value of rate that the new study could") as said:
+        study_of(lambda trial: float(trial.suggest_categorical("rate", "ab") == "a"), 3, sampler)
+    assert str(said[0].message).startswith("'s0' ")
+    assert len(said) == len(past)
+    assert sampler.weights == dict.fromkeys(past, 0.0) | {"nobody": 1.0}
 
 
 def test_few_rows_and_equal_values():

@@ -130,6 +130,7 @@ def test_without_sources_it_is_rand_1_bin_from_scipys_first_population():
     assert 0.75 < ours / theirs < 1.33
     empty = differential_evolution(target, BOUNDS, rng=0, maxiter=2, **PLAIN)
     assert "weights" not in empty
+    assert empty.weights == {}
     assert "x_all" in repr(empty)
     reuse = Reuse(target, BOUNDS)
     assert (reuse.weights, reuse.sources_used, reuse.ranking()) == ({}, {}, None)

@@ -175,3 +175,14 @@ def test_a_level_of_its_rows_leaves_an_earlier_head_as_it_is():
     found = [_head(Phi, Phi @ w + level, np.zeros(3), np.eye(3), 0.01)[0] for level in (0, 5)]
     np.testing.assert_allclose(found[0], w, atol=0.02)
     np.testing.assert_allclose(found[1], w, atol=0.05)
+
+
+@pytest.mark.parametrize("value", [0.0, 7.5, -1e9])
+def test_values_that_are_all_the_same_say_nothing_and_nothing_breaks(found, value):
+    x = np.random.default_rng(1).random((12, 2))
+    belief = found.observe(x, np.full(12, value))  # a warning of NumPy is an error here
+    middle, spread = belief.predict(AT)
+    assert middle == pytest.approx(np.full(4, value), abs=1)
+    assert np.isfinite(spread).all()
+    assert np.isfinite(belief.improvement(AT)).all()
+    assert belief.weights.sum() == pytest.approx(belief.informed)

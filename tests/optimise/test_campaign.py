@@ -38,6 +38,12 @@ def past(**more):
     return {"last": table().assign(value=measured(table(), 0.3) * 7 - 100)} | more
 
 
+def test_none_says_that_there_are_no_earlier_campaigns():
+    none, empty = (bers.Campaign(table(), sources, rng=0) for sources in (None, ()))
+    assert none.ask(5).equals(empty.ask(5))
+    assert none.weights == {}
+
+
 def test_an_earlier_campaign_saves_most_experiments():
     alone = [done(bers.Campaign(table(), maximize=True, rng=seed), 60) for seed in range(4)]
     helped = [
@@ -112,6 +118,16 @@ def test_failures_count_as_the_worst():
     assert (campaign.ask(5)["base"] != "a").all()
 
 
+@pytest.mark.parametrize("value", [0.0, np.nan])
+def test_plates_on_which_nothing_works_are_no_trouble(value):
+    campaign = bers.Campaign(table(), past(), y="value", maximize=True, rng=0)
+    for _ in range(3):  # a warning of NumPy is an error here
+        rows = campaign.ask(4)
+        campaign.tell(rows, np.full(4, value))
+    assert campaign.result().nfev == 12
+    assert len(campaign.ask(4)) == 4
+
+
 def test_values_of_any_unit_and_either_direction_give_the_same_rows():
     def run(scale, shift, maximize):
         sources = {"last": table().assign(value=scale * measured(table(), 1.0) + shift)}
@@ -164,6 +180,7 @@ def test_a_result_is_a_source_of_the_next_campaign():
     first.tell(table(), measured(table()))
     result = first.result()
     assert "weights" not in result
+    assert result.weights == {}
     second = bers.Campaign(table()[::-1], [result], maximize=True, rng=0)
     assert second.weights == {"campaign 0": 1.0}
     assert done(second, 60) <= 3

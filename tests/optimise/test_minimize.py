@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -561,12 +563,24 @@ def test_a_plain_result(updating):
     assert isinstance(result, OptimizeResult)
     assert set(result) == PLAIN_FIELDS
     assert "population_energies" in repr(result)
+    assert (result.weights, result["weights"], result.sources_used) == ({}, {}, {})
+    with pytest.raises(AttributeError, match="ranking"):
+        _ = result.ranking
+    with pytest.raises(KeyError, match="ranking"):
+        _ = result["ranking"]
+    assert pickle.loads(pickle.dumps(result)).weights == {}
     assert result.x.shape == (D,)
     assert result.fun == sphere(result.x) == result.fun_all.min()
     assert result.fun == result.population_energies.min()
     assert result.population.shape == (8, D)
     assert result.x_all.shape == (56, D)
     np.testing.assert_array_equal(result.fun_all, [sphere(x) for x in result.x_all])
+
+
+def test_none_says_that_there_are_no_past_runs():
+    none, empty = (minimize(sphere, BOUNDS, sources=s, maxfun=60, rng=0) for s in (None, ()))
+    np.testing.assert_array_equal(none.x_all, empty.x_all)
+    assert none.weights == {}
 
 
 @pytest.fixture(scope="module")

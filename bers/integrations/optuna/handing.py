@@ -20,6 +20,7 @@ from bers.data.transforms import transform_named
 from bers.integrations.optuna.space import (
     KEY,
     Earlier,
+    params_of,
     row,
     rows_of,
     say_what_is_missing,
@@ -207,7 +208,7 @@ class Handing:
             return 0 if source.params and (source.name, 0) not in used else None
         count = self.reuse.elites * (1 if self.reuse.pick == "best" else _MORE)
         x, places = np.clip(trust.sources[i].x[:count], 0, 1), trust.places[i][:count]
-        tried = [row(t.params, trust.space) for t in trials if t.state != TrialState.FAIL]
+        tried = [row(params_of(t), trust.space) for t in trials if t.state != TrialState.FAIL]
         tried = [point for point in tried if point is not None]
         open_ = np.array([(source.name, int(j)) not in used for j in places])
         if tried:

@@ -23,6 +23,7 @@ from bers.integrations.optuna.space import (
     Earlier,
     constrained,
     last_value,
+    params_of,
     say_what_is_missing,
     usable_value,
 )
@@ -233,7 +234,7 @@ def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, n
     and then it looks as if there were something to be found.
     """
     sign = -1.0 if maximised else 1.0
-    shown = [t for t in trials if t.params and t.number != number]
+    shown = [t for t in trials if t.number != number and params_of(t)]
     values = np.full(len(shown), np.nan)
     for i, t in enumerate(shown):
         if t.state == TrialState.COMPLETE and usable_value(t.values[0]):
@@ -250,7 +251,7 @@ def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, n
                 values[i] = worst if last is None else max(middle, sign * last)
             elif t.state == TrialState.FAIL:
                 values[i] = worst
-    x, active = columns.rows([t.params for t in shown])
+    x, active = columns.rows([params_of(t) for t in shown])
     fine = np.isfinite(values)
     under_way = np.array([t.state == TrialState.RUNNING for t in shown], bool)
     base = np.array([t.user_attrs.get(KEY, {}).get("by") == "base" for t in shown], bool)
@@ -446,7 +447,9 @@ class Proposing:
         self._warned = False
 
     def weights(self, sources: Sequence[Earlier]) -> Float64[np.ndarray, " N"]:
-        """Of the earlier studies now; equal before the first trial."""
+        """Of the earlier studies now; equal before the first trial, none where all differ."""
+        if self._known_for and self._known is None:  # none has a parameter of the new study
+            return np.zeros(len(sources))
         some = np.array([bool(one.params) for one in sources])
         found = np.zeros(len(sources))
         if self.belief is None or self._known is None:

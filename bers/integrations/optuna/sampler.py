@@ -24,7 +24,7 @@ from bers.deprecated import old_words
 from bers.errors import ConfigError, DataError, DataWarning
 from bers.integrations.optuna.handing import REUSE, Handing
 from bers.integrations.optuna.proposing import Proposing
-from bers.integrations.optuna.space import KEY, Earlier, as_earlier, fitting
+from bers.integrations.optuna.space import KEY, POINT, Earlier, as_earlier, fitting
 from bers.learners.differential_evolution import DE
 from bers.model.config import ModelConfig
 from bers.optimise.old_words import old_settings
@@ -69,7 +69,7 @@ class BersSampler(BaseSampler):
     sources
         A list of studies, or a mapping by name. A study is an `optuna.Study`, a list of its
         trials, which then have the new study's direction, or `Demonstrations` with the parameters
-        as x_names, the less the better.
+        as x_names, the less the better. None: no studies.
     base
         The sampler for some trials, and for parameters that no study has; TPE with this `seed`
         unless given.
@@ -260,11 +260,13 @@ class BersSampler(BaseSampler):
 
     def _decide(self, study: Study, trial: FrozenTrial) -> dict[str, Any] | None:
         maximised = study.direction == StudyDirection.MAXIMIZE
-        trials = study.get_trials(deepcopy=False)
-        with self._lock:  # threads share the model
+        with self._lock:  # threads share the model, and see what the others were given
+            trials = study.get_trials(deepcopy=False)
             sources = self._towards(maximised)
             point, told = self._way.decide(sources, trials, trial.number, maximised, self._entropy)
-        study._storage.set_trial_user_attr(trial._trial_id, KEY, told)
+            study._storage.set_trial_user_attr(trial._trial_id, KEY, told)
+            if point is not None:
+                study._storage.set_trial_system_attr(trial._trial_id, POINT, point)
         return point
 
     def _towards(self, maximised: bool) -> list[Earlier]:

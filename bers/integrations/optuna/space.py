@@ -34,6 +34,9 @@ from bers.text import printable, unique
 Space = Mapping[str, BaseDistribution]
 KEY = "bers"
 """Where a trial keeps what was believed, and whose point it is: `trial.user_attrs[KEY]`."""
+POINT = "bers:point"
+"""Where a trial keeps the point that it was given, for all that are asked meanwhile:
+`trial.system_attrs[POINT]`."""
 _ROWS = 1000  # of an earlier study that the model is shown: the best, and some of all others
 
 
@@ -86,6 +89,7 @@ def as_earlier(given: Any) -> list[Earlier]:
     >>> found[0].params, found[0].y.tolist()
     (({'lr': 0.2}, {'lr': 0.1}), [3.0, 5.0])
     """
+    given = () if given is None else given
     if isinstance(given, str | Study | Demonstrations) or not isinstance(given, Mapping | Sequence):
         raise DataError(
             f"sources must be a list of earlier studies; got {type(given).__name__}. Put it in [ ]."
@@ -150,6 +154,19 @@ def _of_trials(
     found = _sorted(name, [dict(trial.params) for trial in done], values, quiet=quiet)
     kept = tuple(trials) if direction is None else ()
     return replace(found, direction=direction, kinds=kinds, trials=kept)
+
+
+def params_of(trial: FrozenTrial) -> dict[str, Any]:
+    """Its parameters; while it is under way, also those that it was given and has not asked for.
+
+    >>> from optuna.trial import create_trial
+    >>> params_of(create_trial(state=TrialState.RUNNING, system_attrs={POINT: {"x": 0.5}}))
+    {'x': 0.5}
+    """
+    if trial.state != TrialState.RUNNING:
+        return trial.params
+    given = trial.system_attrs.get(POINT) or trial.system_attrs.get("fixed_params") or {}
+    return {**given, **trial.params}
 
 
 def usable_value(value: float) -> bool:
@@ -283,10 +300,17 @@ def say_what_is_missing(space: Space, sources: Sequence[Earlier]) -> None:
     """Warn of parameters and studies that are left out of the model."""
     for one in sources:
         lost = sorted(set(space) - one.names)
+        other = sorted(name for name in set(space) & one.names if not _fits(one, name, space[name]))
         if not one.params:
             told = "has no completed trials, so it gets no weight. Leave it out."
         elif len(lost) == len(space):
             told = "has none of the new study's parameters. Leave it out, or rename its parameters."
+        elif other:
+            told = (
+                f"has no value of {printable(', '.join(other), 80)} that the new study could take, "
+                "so nothing is learned from it there. Give a parameter the same type and choices "
+                "in all studies."
+            )
         elif lost:
             told = (
                 f"does not have {printable(', '.join(lost), 80)}; studies are compared by shared "
@@ -295,6 +319,12 @@ def say_what_is_missing(space: Space, sources: Sequence[Earlier]) -> None:
         else:
             continue
         warnings.warn(f"'{printable(one.name)}' {told}", DataWarning, stacklevel=2)
+
+
+def _fits(one: Earlier, name: str, kind: BaseDistribution) -> bool:
+    """Whether any value that an earlier study tried of a parameter has a place in the new one."""
+    tried = (params for params in one.params if name in params)
+    return any(row(params, {name: kind}) is not None for params in tried)
 
 
 def rows_of(one: Earlier, space: Space) -> tuple[Demonstrations, Int[np.ndarray, " n"]]:
