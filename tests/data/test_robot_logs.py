@@ -347,6 +347,16 @@ def test_hostile_lerobot_folders_are_refused(tmp_path, change, message):
         load(folder)
 
 
+def test_a_folder_that_lost_its_description_is_still_known_by_its_data(tmp_path):
+    folder = lerobot(tmp_path / "ann")
+    (folder / "meta" / "info.json").unlink()
+    with pytest.raises(FileError, match=r"ann: has no meta/info.json.* Download the folder meta"):
+        load(folder)
+    # a folder of Parquet files stays one, whatever else lies in it
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 5.0]}), folder / "rows.parquet")
+    assert load(folder).y.tolist() == [3.0, 5.0]
+
+
 @pytest.mark.parametrize("make", [lerobot, robomimic])
 def test_sizes_are_checked_before_memory_is_taken(tmp_path, make):
     where = make(tmp_path / ("ann" if make is lerobot else "ann.hdf5"))

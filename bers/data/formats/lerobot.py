@@ -28,6 +28,7 @@ from bers.files import read_regular, reading
 from bers.text import printable
 
 _INFO = Path("meta") / "info.json"
+_ROWS = "data/chunk-*/*.parquet"
 _LARGEST_JSON = 64 << 20
 _TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)")
 _REWARD, _DONE = "next.reward", "next.done"
@@ -38,10 +39,10 @@ def load_lerobot(where: str | os.PathLike[str], options: Options) -> Demonstrati
     """Read all episodes; `x` names parts of observations, `y` a column that says what was paid.
 
     >>> try:
-    ...     load_lerobot(".", Options())
+    ...     load_lerobot("ann", Options())
     ... except FileError as error:
     ...     print(error)
-    there is no file meta/info.json. Check the path.
+    ann: has no meta/info.json, which says what its columns hold. Download the folder meta again.
     """
     if options.payload is not None:
         raise ConfigError("payload does not apply to a LeRobot data set; leave it out.")
@@ -90,9 +91,12 @@ class _Columns:
 
 def _description(folder: Path) -> dict[str, Any]:
     path = folder / _INFO
+    if not path.exists():
+        raise FileError(
+            f"{folder.name}: has no {_INFO}, which says what its columns hold. Download the folder "
+            "meta again."
+        )
     with reading(path):
-        if not path.exists():
-            raise FileNotFoundError
         _inside(path, folder)
         said = json.loads(read_regular(path.resolve(), _LARGEST_JSON))
     if not isinstance(said, dict) or not isinstance(said.get("features"), dict):
@@ -156,11 +160,11 @@ def _columns(features: Mapping[str, _Feature], options: Options, folder: Path) -
 def _files(folder: Path) -> list[Path]:
     """The files of rows, in order of their numbers, all of them in this folder."""
     paths = sorted(
-        folder.glob("data/chunk-*/*.parquet"),
+        folder.glob(_ROWS),
         key=lambda path: [int(n) for n in re.findall(r"\d+", f"{path.parent.name}/{path.name}")],
     )
     if not paths:
-        raise FileError(f"{folder.name}: there is no data/chunk-*/*.parquet. Download it again.")
+        raise FileError(f"{folder.name}: there is no {_ROWS}. Download it again.")
     for path in paths:
         _inside(path, folder)
     return paths
@@ -243,9 +247,11 @@ def _lengths(folder: Path) -> dict[int, int]:
 
 
 def _recognises(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the folder of a data set."""
+    """Whether a path is the folder of a data set; one that lost its description is one too."""
     folder = Path(path)
-    return (folder / _INFO).exists() and (folder / "data").is_dir()
+    if (folder / _INFO).exists():
+        return (folder / "data").is_dir()
+    return any(folder.glob(_ROWS)) and not any(folder.glob("*.parquet"))
 
 
 FORMAT = Format("LeRobot", recognises=_recognises, load=load_lerobot, takes_inputs=True)
