@@ -65,6 +65,26 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def inside(folder: Path, path: Path) -> Iterator[None]:
+    """Errors about a file of a folder that name the folder too: many have files of that name.
+
+    >>> try:
+    ...     with inside(Path("ann"), Path("ann/meta/info.json")):
+    ...         raise FileError("info.json: cannot be read.")
+    ... except FileError as error:
+    ...     print(error)
+    ann: meta/info.json: cannot be read.
+    """
+    try:
+        yield
+    except FileError as error:
+        said = str(error).removeprefix(path.name)
+        if said == str(error):
+            raise
+        raise FileError(f"{folder}: {path.relative_to(folder).as_posix()}{said}") from error
+
+
 def named_file(path: Any) -> Path:
     """A path that may be that of a file, or an error.
 

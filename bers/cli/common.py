@@ -55,6 +55,10 @@ _SAID = (
     (r"[\w.]+\(\.\.\., categories=True\)", "--categories"),
     (r"(?:[\w.]+\(\.\.\., )?drop_nonfinite=True\)?", "--drop-nonfinite"),
     (r"rank\((\w+)=\.\.\.\)", r"--\1"),
+    (
+        r", or pass rewards=\.\.\., a function of",
+        "; or load it in Python, with bers.load(..., rewards=f), where f is a function of",
+    ),
     (r"\b(x|y)=(?:\[\.\.\.\]|\.\.\.)(?: when loading)?(?:, or --x)?", r"--\1"),
 )
 _WIDE = 240  # characters, where no terminal says how many

@@ -225,6 +225,16 @@ def test_rank_takes_what_fit_wrote(rows, here):
     assert "a.csv is damaged or not a BERS model" in err
 
 
+def test_a_log_without_rewards_is_told_of_what_a_command_can_take(tmp_path, here):
+    with pytest.importorskip("h5py").File(tmp_path / "ann.hdf5", "w") as file:
+        file["data/demo_0/obs/state"] = [[0.0], [1.0], [2.0]]
+        file["data/demo_0/actions"] = [[1.0], [1.0], [0.0]]
+    code, _, err = here("info", "ann.hdf5")
+    assert code == 2
+    assert "Name a column that tells it with --y; or load it in Python, with bers.load(" in err
+    assert "or pass rewards" not in err
+
+
 @pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml")])
 def test_pictures_by_their_ending(tmp_path, rows, here, ending, start):
     names = [rows("a.csv"), rows("b.csv", goal=1)]

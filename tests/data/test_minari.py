@@ -208,7 +208,7 @@ def test_sizes_and_promises_are_compared(root):
         ({"total_episodes": 3}, "total_episodes = 3, but the data have 2"),
         ({"total_steps": 5}, "total_steps = 5, but the data have 6"),
         ({"observation_space": '{"type": "Box", "shape": [3]}'}, r"shape \(2,\) where \[3\] was"),
-        ({"observation_space": "{"}, "metadata.json: cannot be read"),
+        ({"observation_space": "{"}, "hand-v0: data/metadata.json: cannot be read"),
         ([], "metadata.json"),
     ]:
         made(root, described=described)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -179,7 +180,7 @@ def _no_rewards(where):
 @pytest.mark.parametrize("name", ["ann", "ann.hdf5"])
 def test_without_rewards_it_says_what_to_do_and_takes_a_function_or_a_column(tmp_path, name):
     where = _no_rewards(tmp_path / name)
-    with pytest.raises(FileError, match=r"ann: holds no rewards .* y=..., or pass rewards=..., a"):
+    with pytest.raises(FileError, match=r"holds no rewards .* y=..., or pass rewards=..., a"):
         load(where)
     moved = load(where, rewards=lambda seen, act, later: (later - seen)[:, 1] - act[:, 0])
     p = moved.payload
@@ -345,6 +346,44 @@ def test_hostile_lerobot_folders_are_refused(tmp_path, change, message):
     change(folder)
     with pytest.raises(FileError, match=message):
         load(folder)
+
+
+def test_a_folder_that_lost_its_description_is_still_known_by_its_data(tmp_path):
+    folder = lerobot(tmp_path / "ann")
+    (folder / "meta" / "info.json").unlink()
+    with pytest.raises(FileError, match=r"ann: has no meta/info.json.* Download the folder meta"):
+        load(folder)
+    # a folder of Parquet files stays one, whatever else lies in it
+    pq.write_table(pa.table({"a": [1.0, 2.0], "y": [3.0, 5.0]}), folder / "rows.parquet")
+    assert load(folder).y.tolist() == [3.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "meta/info.json",
+        "data/chunk-000/file-001.parquet",
+        "meta/episodes/chunk-000/file-000.parquet",
+    ],
+)
+def test_of_several_folders_the_damaged_one_is_named(tmp_path, monkeypatch, part):
+    for name in ("ann", "bob"):
+        lerobot(tmp_path / name)
+    (tmp_path / "bob" / part).write_bytes(b"{")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileError, match=rf"^bob: {part}: cannot be read"):
+        bers.as_sources(["ann", "bob"])
+    monkeypatch.chdir("bob")
+    with pytest.raises(FileError, match=r"cannot be read"):
+        load(".")
+
+
+def test_a_file_and_a_folder_without_rewards_are_told_apart(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for where in ("ann.hdf5", "ann"):
+        _no_rewards(Path(where))
+        with pytest.raises(FileError, match=rf"^{where}: holds no rewards"):
+            load(where)
 
 
 @pytest.mark.parametrize("make", [lerobot, robomimic])

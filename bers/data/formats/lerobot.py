@@ -24,10 +24,11 @@ from bers.data.formats import Format, Options
 from bers.data.formats.parquet import ParquetTable, open_parquet
 from bers.data.formats.steps import Episode, observed_keys, record_of_episodes
 from bers.errors import ConfigError, FileError
-from bers.files import read_regular, reading
+from bers.files import inside, read_regular, reading
 from bers.text import printable
 
 _INFO = Path("meta") / "info.json"
+_ROWS = "data/chunk-*/*.parquet"
 _LARGEST_JSON = 64 << 20
 _TYPES = re.compile(r"bool|u?int(8|16|32|64)|float(16|32|64)")
 _REWARD, _DONE = "next.reward", "next.done"
@@ -38,10 +39,10 @@ def load_lerobot(where: str | os.PathLike[str], options: Options) -> Demonstrati
     """Read all episodes; `x` names parts of observations, `y` a column that says what was paid.
 
     >>> try:
-    ...     load_lerobot(".", Options())
+    ...     load_lerobot("ann", Options())
     ... except FileError as error:
     ...     print(error)
-    there is no file meta/info.json. Check the path.
+    ann: has no meta/info.json, which says what its columns hold. Download the folder meta again.
     """
     if options.payload is not None:
         raise ConfigError("payload does not apply to a LeRobot data set; leave it out.")
@@ -59,8 +60,8 @@ def load_lerobot(where: str | os.PathLike[str], options: Options) -> Demonstrati
         _episode({name: values[first:last] for name, values in rows.items()}, columns, features)
         for first, last in itertools.pairwise(starts)
     ]
-    absent = f"no column {_REWARD}"
-    return record_of_episodes(episodes, options, folder.resolve().name, absent=absent)
+    said = {"origin": str(folder), "absent": f"no column {_REWARD}"}
+    return record_of_episodes(episodes, options, folder.resolve().name, **said)
 
 
 @dataclass(frozen=True)
@@ -90,17 +91,20 @@ class _Columns:
 
 def _description(folder: Path) -> dict[str, Any]:
     path = folder / _INFO
-    with reading(path):
-        if not path.exists():
-            raise FileNotFoundError
+    if not path.exists():
+        raise FileError(
+            f"{folder}: has no {_INFO}, which says what its columns hold. Download the folder "
+            "meta again."
+        )
+    with inside(folder, path), reading(path):
         _inside(path, folder)
         said = json.loads(read_regular(path.resolve(), _LARGEST_JSON))
     if not isinstance(said, dict) or not isinstance(said.get("features"), dict):
-        raise FileError(f"{folder.name}: {_INFO} describes no features. Download it again.")
+        raise FileError(f"{folder}: {_INFO} describes no features. Download it again.")
     version = str(said.get("codebase_version", ""))
     if not re.match(r"v[23]\.", version):
         raise FileError(
-            f"{folder.name}: is of version {printable(version) or 'unknown'}; versions 2 and 3 are "
+            f"{folder}: is of version {printable(version) or 'unknown'}; versions 2 and 3 are "
             "read. Convert it with LeRobot."
         )
     return said
@@ -133,21 +137,21 @@ def _features(said: Mapping[str, Any], folder: Path) -> dict[str, _Feature]:
             found[name] = _Feature(shape[0], "int" in kind)
     for name in ("action", *_PLACE):
         if name not in found:
-            raise FileError(f"{folder.name}: {_INFO} has no column {name!r} of numbers.")
+            raise FileError(f"{folder}: {_INFO} has no column {name!r} of numbers.")
     return found
 
 
 def _columns(features: Mapping[str, _Feature], options: Options, folder: Path) -> _Columns:
     """Which columns are read."""
     some = [name for name in features if name.startswith("observation")]
-    observed = observed_keys(some, options, folder.name)
+    observed = observed_keys(some, options, str(folder))
     reward = options.y
     if reward is None and options.rewards is None and _REWARD in features:
         reward = _REWARD
     single = [name for name, one in features.items() if one.width == 1]
     if reward is not None and reward not in single:
         raise FileError(
-            f"{folder.name}: there is no column {printable(reward)!r} with one number a step. It "
+            f"{folder}: there is no column {printable(reward)!r} with one number a step. It "
             f"has: {', '.join(printable(name, 40) for name in single[:20])}."
         )
     return _Columns(observed, reward, _DONE in single)
@@ -156,11 +160,11 @@ def _columns(features: Mapping[str, _Feature], options: Options, folder: Path) -
 def _files(folder: Path) -> list[Path]:
     """The files of rows, in order of their numbers, all of them in this folder."""
     paths = sorted(
-        folder.glob("data/chunk-*/*.parquet"),
+        folder.glob(_ROWS),
         key=lambda path: [int(n) for n in re.findall(r"\d+", f"{path.parent.name}/{path.name}")],
     )
     if not paths:
-        raise FileError(f"{folder.name}: there is no data/chunk-*/*.parquet. Download it again.")
+        raise FileError(f"{folder}: there is no {_ROWS}. Download it again.")
     for path in paths:
         _inside(path, folder)
     return paths
@@ -170,7 +174,7 @@ def _inside(path: Path, folder: Path) -> None:
     """Raise for a link that leads out of the folder."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise FileError(
-            f"{folder.name}: {path.relative_to(folder)} leads out of the folder, and is not "
+            f"{folder}: {path.relative_to(folder)} leads out of the folder, and is not "
             "followed. Copy the files themselves into it."
         )
 
@@ -178,10 +182,17 @@ def _inside(path: Path, folder: Path) -> None:
 def _rows(folder: Path, columns: _Columns, max_bytes: int) -> list[dict[str, np.ndarray]]:
     """All rows of each file, a two-dimensional array for each column; sizes are added up first."""
     wanted = [name for name in columns.all if name != _PLACE[1]]
-    tables = [open_parquet(path, x=wanted, y=_PLACE[1]) for path in _files(folder)]
+    tables = []
+    for path in _files(folder):
+        with inside(folder, path):
+            tables.append(open_parquet(path, x=wanted, y=_PLACE[1]))
     if sum(sum(table.claimed) for table in tables) > max_bytes:
-        raise FileError(f"{folder.name}: is past the limit of max_bytes. Pass a larger max_bytes.")
-    return [_columns_of(table) for table in tables]
+        raise FileError(f"{folder}: is past the limit of max_bytes. Pass a larger max_bytes.")
+    parts = []
+    for table in tables:
+        with inside(folder, table.path):
+            parts.append(_columns_of(table))
+    return parts
 
 
 def _columns_of(table: ParquetTable) -> dict[str, np.ndarray]:
@@ -208,7 +219,7 @@ def _starts(rows: Mapping[str, np.ndarray], folder: Path) -> list[int]:
     steps = np.arange(len(number)) - np.repeat(starts[:-1], np.diff(starts))
     if len(np.unique(firsts)) != len(firsts) or (frame != steps).any():
         raise FileError(
-            f"{folder.name}: its steps are not in order, or some are missing. Download it again."
+            f"{folder}: its steps are not in order, or some are missing. Download it again."
         )
     return starts
 
@@ -218,13 +229,13 @@ def _compare(said: Mapping[str, Any], folder: Path, starts: list[int], rows: int
     for what, found in (("total_episodes", len(starts) - 1), ("total_frames", rows)):
         if said.get(what, found) != found:
             raise FileError(
-                f"{folder.name}: {_INFO} promises {what} = {printable(str(said[what]))}, but the "
+                f"{folder}: {_INFO} promises {what} = {printable(str(said[what]))}, but the "
                 f"data have {found}. Download it again."
             )
     lengths = _lengths(folder)
     if lengths and lengths != dict(enumerate(np.diff(starts).tolist())):
         raise FileError(
-            f"{folder.name}: meta/episodes promises other lengths of episodes than the data have. "
+            f"{folder}: meta/episodes promises other lengths of episodes than the data have. "
             "Download it again."
         )
 
@@ -234,18 +245,20 @@ def _lengths(folder: Path) -> dict[int, int]:
     found: dict[int, int] = {}
     for path in sorted(folder.glob("meta/episodes/chunk-*/*.parquet")):
         _inside(path, folder)
-        table = open_parquet(path, x=["episode_index"], y="length")
-        table.refuse_large(_LARGEST_JSON)
-        for group in range(len(table.rows)):
-            for x, y in table.blocks(group):
+        with inside(folder, path):
+            table = open_parquet(path, x=["episode_index"], y="length")
+            table.refuse_large(_LARGEST_JSON)
+            for x, y in itertools.chain(*map(table.blocks, range(len(table.rows)))):
                 found.update(zip(x[:, 0].astype(int).tolist(), y.astype(int).tolist(), strict=True))
     return found
 
 
 def _recognises(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the folder of a data set."""
+    """Whether a path is the folder of a data set; one that lost its description is one too."""
     folder = Path(path)
-    return (folder / _INFO).exists() and (folder / "data").is_dir()
+    if (folder / _INFO).exists():
+        return (folder / "data").is_dir()
+    return any(folder.glob(_ROWS)) and not any(folder.glob("*.parquet"))
 
 
 FORMAT = Format("LeRobot", recognises=_recognises, load=load_lerobot, takes_inputs=True)

@@ -22,7 +22,7 @@ from bers.data.formats.hdf5 import SafeFile, open_hdf5, read_tree
 from bers.data.formats.steps import given_rewards
 from bers.data.transitions import STEP
 from bers.errors import ConfigError, FileError
-from bers.files import reading
+from bers.files import inside, reading
 from bers.text import printable
 
 _DATA = Path("data") / "main_data.hdf5"
@@ -59,7 +59,8 @@ def load_minari(where: str | os.PathLike[str], options: Options) -> Demonstratio
             f"{printable(str(described.get('data_format', 'unknown')))}. Write it again with "
             'data_format="hdf5".'
         )
-    with reading(folder / _DATA), open_hdf5(folder / _DATA, options.max_bytes) as file:
+    path = folder / _DATA
+    with inside(folder, path), reading(path), open_hdf5(path, options.max_bytes) as file:
         episodes = [_episode(file, key, described) for key in _episode_keys(file)]
     _compare(described, episodes, folder)
     steps = {
@@ -108,7 +109,7 @@ def _description(folder: Path) -> Mapping[str, Any]:
     path = folder / "data" / "metadata.json"
     if not path.exists():
         return {}
-    with reading(path):
+    with inside(folder, path), reading(path):
         if path.stat().st_size > _LARGEST_JSON:
             raise FileError(f"{path.name}: is larger than {_LARGEST_JSON:,} bytes.")
         described = json.loads(path.read_bytes())

@@ -54,8 +54,8 @@ def load_robomimic(path: str | os.PathLike[str], options: Options) -> Demonstrat
             raise FileError(f"{path.name}: holds no demonstrations, such as data/demo_0.")
         observed = _observed(file, data, keys[0], options)
         episodes = [_episode(file, data, key, observed, options) for key in keys]
-    absent = "no array rewards in its demonstrations"
-    return record_of_episodes(episodes, options, FORMAT.stem(path), absent=absent)
+    said = {"origin": path.name, "absent": "no array rewards in its demonstrations"}
+    return record_of_episodes(episodes, options, FORMAT.stem(path), **said)
 
 
 def _demo_keys(data: Any) -> list[str]:

@@ -53,24 +53,26 @@ class Episode:
 
 
 def record_of_episodes(
-    episodes: Sequence[Episode], options: Options, name: str, *, absent: str
+    episodes: Sequence[Episode], options: Options, name: str, *, origin: str, absent: str
 ) -> Demonstrations:
-    """All transitions; `absent` says what was looked for where there are no rewards.
+    """All transitions; `origin` is where they come from, for errors, and `absent` says what was
+    looked for where there are no rewards.
 
     >>> one = Episode(np.array([[0.0], [0.1]]), np.array([[1.0], [2.0]]), np.ones(2), None)
-    >>> record_of_episodes([one], Options(), "a", absent="")
+    >>> record_of_episodes([one], Options(), "a", origin="a", absent="")
     Demonstrations('a', n=1, k=3, y 1 to 1)
     """
+    origin = printable(origin, 200)
     if options.rewards is None and any(one.reward is None for one in episodes):
         raise FileError(
-            f"{printable(name)}: holds no rewards ({absent}), and states and actions alone do not "
+            f"{origin}: holds no rewards ({absent}), and states and actions alone do not "
             "say what was wanted. Name a column that tells it with y=..., or pass rewards=..., a "
             "function of observations, actions and next observations."
         )
     parts = [one.steps for one in episodes]
     shapes = {tuple(part[n].shape[1:] for n in STEP[:2]) for part in parts}
     if len(shapes) > 1:
-        raise FileError(f"{printable(name)}: its episodes have other shapes. Load them as sources.")
+        raise FileError(f"{origin}: its episodes have other shapes. Load them as sources.")
     steps = {
         part: np.concatenate([one[part] for one in parts])
         if parts
@@ -84,7 +86,7 @@ def record_of_episodes(
         name=name if options.name is None else options.name,
         inputs=options.inputs,
         drop_nonfinite=options.drop_nonfinite,
-        origin=name,
+        origin=origin,
     )
 
 
