@@ -45,7 +45,7 @@ def test_the_budget_holds_to_the_last_evaluation(maxfun):
 
 @pytest.mark.parametrize("maxfun", [0, -1, np.nan, "10", None])
 def test_a_budget_of_nothing_is_refused(maxfun):
-    with pytest.raises(ConfigError, match="maxfun must be at least 1; got"):
+    with pytest.raises(ConfigError, match=r"maxfun must be (at least 1|a number); got"):
         Objective(first, maxfun=maxfun)
 
 

@@ -6,6 +6,7 @@ import pytest
 from bers import Demonstrations, ModelConfig
 from bers.algorithm import Reuse, after
 from bers.learners.base import Experience
+from bers.model import nig
 from bers.reuse.transitions import TransitionConfig, TransitionReuse
 from bers.schedules import Power
 from bers.trust.trust import Trust
@@ -69,7 +70,8 @@ def test_pessimism_takes_off_standard_deviations():
     _, wary, x, _ = started(TransitionConfig(pessimism=2.0))
     rows = np.arange(20)
     less = plain.guide().rewards(rows) - wary.guide().rewards(rows)
-    expected = plain.trust.predict(x[rows]).scale
+    head, model = plain.trust.head, plain.trust.model
+    expected = nig.predict(head, model.features(x[rows])).scale  # nothing beside the head
     np.testing.assert_allclose(less, 2 * expected, rtol=1e-6)
     assert (less > 0).all()
 
