@@ -16,7 +16,8 @@ from scipy.optimize import OptimizeResult
 from bers.data.checks import flag, random_numbers, whole
 from bers.errors import ConfigError, DataError, FileError
 from bers.integrity import read_sealed, write_sealed
-from bers.model.process import Belief, family, stranger, with_guesses
+from bers.model.plate import Plate
+from bers.model.process import Belief, family, stranger
 from bers.optimise.candidates import Candidates, alike, with_values
 from bers.optimise.result import Result
 
@@ -96,6 +97,7 @@ class Campaign:
         self._told: list[tuple[int, float]] = []
         self._heard: set[tuple[int, str]] = set()
         self._asked: list[int] = []
+        self._plate: tuple[np.ndarray, Plate] | None = None
 
     # asking and telling
 
@@ -156,10 +158,12 @@ class Campaign:
         for row, value in zip(places, values.tolist(), strict=True):
             if row in self._asked:
                 self._asked.remove(row)
+                self._plate = None
             key = (row, repr(value))  # a failure is equal to itself
             if key not in self._heard:
                 self._heard.add(key)
                 self._told.append((row, value))
+                self._plate = None
 
     # what comes next
 
@@ -176,12 +180,22 @@ class Campaign:
             return agreed[0]
         if not self._told or number < _FIRST:
             return self._apart(rng, left, chosen)
-        x = self._list.x
-        belief = with_guesses(self._belief(), x[self._asked], odds=self.odds)
-        if number % _EVERY == _COMPARE:
-            belief = belief.alone
-        gain = belief.improvement(self._places[left])
-        return int(left[rng.choice(np.flatnonzero(gain >= gain.max()))])
+        if self._plate is None:
+            self._plate = self._begun(left)
+        rows, plate = self._plate
+        open_ = np.searchsorted(rows, left)
+        gain = plate.improvement(alone=number % _EVERY == _COMPARE)[open_]
+        i = int(rng.choice(np.flatnonzero(gain >= gain.max())))
+        plate.suppose(int(open_[i]))
+        return int(left[i])
+
+    def _begun(self, left: np.ndarray) -> tuple[np.ndarray, Plate]:
+        """All rows that are not done, and what is believed of them, given those asked for."""
+        rows = np.sort(np.concatenate([left, np.array(self._asked, int)]))
+        plate = Plate(self._belief(), self._places[rows])
+        for row in self._asked:
+            plate.suppose(int(np.searchsorted(rows, row)))
+        return rows, plate
 
     def _apart(self, rng: np.random.Generator, left: np.ndarray, chosen: list[int]) -> int:
         """At random at first; then what is farthest from all that was chosen."""

@@ -1,5 +1,7 @@
 """Experiments from a list: what is asked, told, believed and kept."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,7 +9,7 @@ import pytest
 
 import bers
 from bers.errors import ConfigError, DataError, DataWarning, FileError
-from bers.model.process import stranger
+from bers.model.process import Family, stranger
 
 
 def table():
@@ -73,6 +75,26 @@ def test_the_same_rows_are_asked_for_until_they_are_told_in_any_order():
     assert rest[:2].equals(plate[:2])
     assert len(pd.concat([plate, rest[2:]]).drop_duplicates()) == 12
     assert campaign.result().nfev == 4
+
+
+def test_a_large_plate_is_that_of_its_parts_and_of_little_work():
+    def begun():
+        campaign = bers.Campaign(table(), past(), y="value", maximize=True, rng=0)
+        campaign.tell(table()[:12], measured(table()[:12]))
+        return campaign
+
+    whole, parts = begun(), begun()
+    with patch.object(Family, "observe", autospec=True, side_effect=Family.observe) as observe:
+        plate = whole.ask(40)
+    assert observe.call_count == 1  # not once for each row, with all rows before it
+    for n in range(1, 41):
+        asked = parts.ask(n)
+    assert asked.equals(plate)
+    assert len(plate.drop_duplicates()) == 40
+    for campaign in (whole, parts):
+        campaign.tell(plate[:20], measured(plate[:20]))
+    assert whole.ask(40).equals(parts.ask(40))
+    assert whole.ask(20).equals(plate[20:])
 
 
 def test_rows_are_told_as_tables_are_written():
