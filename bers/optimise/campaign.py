@@ -133,7 +133,8 @@ class Campaign:
         """Take in values of experiments, in any order, asked for or not.
 
         The very same row told again counts once, so a table that grows may be told as a whole each
-        time. Another value of an experiment that was told before is a repetition: both count.
+        time. Another value of an experiment that was told before is a repetition: both count, and
+        it is worth their mean.
 
         Parameters
         ----------
@@ -226,12 +227,17 @@ class Campaign:
 
     @property
     def best(self) -> float:
-        """The best value so far; nan before there is one."""
-        values = np.array([value for _, value in self._told])
-        values = values[np.isfinite(values)]
-        if not len(values):
-            return float("nan")
-        return float(values.max() if self.maximize else values.min())
+        """The best value so far, of repeated experiments their mean; nan before there is one."""
+        return self._top()[1]
+
+    def _top(self) -> tuple[int, float]:
+        """The best experiment, -1 before there is one, and the mean of what it gave."""
+        found: dict[int, list[float]] = {}
+        for row, value in self._told:
+            if np.isfinite(value):
+                found.setdefault(row, []).append(value)
+        means = [(row, float(np.mean(values))) for row, values in found.items()]
+        return min(means, key=lambda one: self._sign * one[1], default=(-1, float("nan")))
 
     def predict(self) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
         """Middle and spread of what is expected of every candidate.
@@ -270,9 +276,9 @@ class Campaign:
         """
         rows = np.array([row for row, _ in self._told], int)
         values = np.array([value for _, value in self._told], float)
-        found: dict[str, Any] = {"x": None, "fun": self.best, "nfev": len(rows)}
-        if np.isfinite(self.best):
-            top = rows[int(np.flatnonzero(values == self.best)[0])]
+        top, best = self._top()
+        found: dict[str, Any] = {"x": None, "fun": best, "nfev": len(rows)}
+        if top >= 0:
             found["x"] = self._list.one(top)
         found |= {"x_all": self._list.rows(rows), "fun_all": values}
         if self.names:

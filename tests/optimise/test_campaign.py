@@ -107,11 +107,23 @@ def test_rows_are_told_as_tables_are_written():
     assert campaign.result().nfev == 2
     assert campaign.result().x == dict(rows.iloc[1])
     campaign.tell(rows[:1], pd.Series([9.0]))  # measured again
-    assert (campaign.best, campaign.result().nfev) == (9.0, 3)
+    assert (campaign.best, campaign.result().nfev) == (6.0, 3)  # 3 and 9
     grown = pd.concat([book, table().iloc[[8]].assign(who="bob", got=4.0)])
     campaign.tell(grown, "got")
     assert campaign.result().nfev == 4
     assert campaign.result().fun_all.tolist() == [3.0, 5.0, 9.0, 4.0]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_repetitions_are_worth_their_mean(maximize):
+    campaign = bers.Campaign(np.arange(6.0)[:, None], maximize=maximize, rng=0)
+    sign = 1 if maximize else -1
+    campaign.tell([[2.0], [4.0]], [sign * 91.3, sign * 90.0])
+    assert campaign.result().x.tolist() == [2.0]
+    campaign.tell([[4.0], [4.0], [2.0], [2.0]], sign * np.array([94.0, np.nan, 121.3, 30.0]))
+    assert campaign.best == campaign.result().fun == pytest.approx(sign * 92.0)  # not 121.3
+    assert campaign.result().x.tolist() == [4.0]
+    assert len(campaign.result().fun_all) == 6
 
 
 def test_rows_that_nobody_asked_for_are_not_asked_for_again():
