@@ -234,6 +234,30 @@ def test_sources_may_have_words_and_numbers_that_the_list_has_not():
     assert campaign.ask()["base"].tolist() == ["c"]
 
 
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_a_source_in_other_units_is_told(kind):
+    hours = np.array([1.0, 2, 4, 8, 16, 32])
+    days = pd.DataFrame({"a": [0.0, 1, 0, 1], "hours": [50.0, 100, 200, 400]})
+    rows = pd.DataFrame({"a": np.resize([0.0, 1], 6), "hours": hours})
+    name = "hours"
+    if kind == "array":
+        rows, days, name = rows.to_numpy(), days.to_numpy(), "x1"
+    said = f"'last': {name} goes from 50 to 400, outside the candidates' 1 to 32, .* other units"
+    with pytest.warns(DataWarning, match=said) as warned:
+        bers.Campaign(rows, {"last": (days, np.arange(4.0))}, rng=0)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("at", [[90.0, 105.0], [16.0, 300.0], [20.0, 20.0], [40.0, 40.0]])
+def test_a_source_nearby_or_with_one_value_each_is_not_told(at):
+    one = at[0] == 90
+    rows = np.full((6, 1), 60.0) if one else np.array([[1.0], [2], [4], [8], [16], [32]])
+    if one:
+        at = [105.0, 105.0]
+    bers.Campaign(rows, [(np.reshape(at, (2, 1)), [1.0, 2.0])], rng=0)  # warnings are errors
+
+
 def test_a_list_that_says_an_experiment_twice_has_it_once():
     campaign = bers.Campaign([[1.0], [2.0], [1.0]], rng=0)
     assert sorted(campaign.ask(9)[:, 0]) == [1.0, 2.0]
