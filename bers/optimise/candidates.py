@@ -152,6 +152,8 @@ def alike(candidates: Any, sources: Any, y: str | None) -> tuple[Candidates, dic
     names = tuple(map(str, frame_table(given, "candidates").column_names)) if framed else ()
     if not len(given):
         raise DataError("candidates has no rows. Give one for each experiment that could be done.")
+    if framed:
+        _refuse_empty_cells(frame_table(given, "candidates"))
     every: dict[str, Any] = {"candidates": (given, np.zeros(len(given)))}
     for name, one in _listed(sources):
         every[name if name not in every else f"{name}'"] = _of_result(one)
@@ -171,6 +173,18 @@ def alike(candidates: Any, sources: Any, y: str | None) -> tuple[Candidates, dic
     }
     columns = tuple(getattr(own, "x_names", ()))
     return Candidates(given, x[at], at, low, width, names, columns), pairs
+
+
+def _refuse_empty_cells(table: Any) -> None:
+    """Of the list; those of earlier campaigns are left out with a warning."""
+    for name in map(str, table.column_names):
+        empty = table.column(name).is_null(nan_is_null=True).to_pylist()
+        if any(empty):
+            raise DataError(
+                f"candidates: {sum(empty)} of {len(empty)} rows have no value in the column "
+                f"'{printable(name)}', the first is row {empty.index(True)}, counted from 0. Fill "
+                "it, or leave these rows out."
+            )
 
 
 def _say_what_is_elsewhere(own: Any, past: Mapping[str, Any]) -> None:

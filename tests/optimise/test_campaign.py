@@ -271,6 +271,16 @@ def test_a_list_that_says_an_experiment_twice_has_it_once():
         (lambda: bers.Campaign(table(), maximize="yes"), ConfigError, "maximize"),
         (lambda: bers.Campaign([["a"], ["b"]]), DataError, "must be a data frame, or rows of numb"),
         (lambda: bers.Campaign([[np.nan]]), DataError, "finite numbers"),
+        (
+            lambda: bers.Campaign(table().assign(hours=lambda t: t["hours"].where(t.index > 1))),
+            DataError,
+            "2 of 60 rows have no value in the column 'hours', the first is row 0",
+        ),
+        (
+            lambda: bers.Campaign(table().assign(base=lambda t: t["base"].where(t.index != 7))),
+            DataError,
+            "1 of 60 rows have no value in the column 'base', the first is row 7",
+        ),
         (lambda: bers.Campaign(table(), table()), DataError, "list of earlier campaigns"),
         (lambda: bers.Campaign(table()).ask(0), ConfigError, r"ask\(n\)"),
         (lambda: bers.Campaign(table()).predict(), ConfigError, "Tell some first"),
