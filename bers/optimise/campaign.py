@@ -7,7 +7,7 @@ earlier campaigns had in common, and the new rows decide how much of that is kep
 """
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -26,6 +26,15 @@ _FIRST = 3  # experiments without earlier campaigns before there is anything to 
 _COMPARE, _EVERY = 5, 10  # these, counted from 0, are chosen as without earlier campaigns
 _FORMAT = "bers-campaign-1"
 _USUAL = 0.8  # length at which values are alike, in ranges, where there is nothing to tell
+
+
+class Prediction(NamedTuple):
+    """What is expected of candidates. It unpacks as (mean, spread)."""
+
+    mean: Float64[np.ndarray, " n"]
+    """The middle of what is expected."""
+    spread: Float64[np.ndarray, " n"]
+    """How far off that may usually be: a standard deviation."""
 
 
 class Campaign:
@@ -239,25 +248,25 @@ class Campaign:
         means = [(row, float(np.mean(values))) for row, values in found.items()]
         return min(means, key=lambda one: self._sign * one[1], default=(-1, float("nan")))
 
-    def predict(self) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
-        """Middle and spread of what is expected of every candidate.
+    def predict(self) -> "Prediction":
+        """What is expected of every candidate.
 
         Returns
         -------
-        middle, spread
-            In the units of the values, in the order of the candidates.
+        Prediction
+            mean and spread, in the units of the values, in the order of the candidates.
 
         Examples
         --------
         >>> campaign = Campaign(np.arange(6.0)[:, None], rng=0)
         >>> campaign.tell([[0.0], [2.0], [5.0]], [0.0, 2.0, 5.0])
-        >>> bool(abs(campaign.predict()[0][1] - 1) < 0.5)
+        >>> bool(abs(campaign.predict().mean[1] - 1) < 0.5)
         True
         """
         if not self._told:
             raise ConfigError("predict() needs values. Tell some first.")
-        middle, spread = self._belief().predict(self._places)
-        return (-middle if self.maximize else middle), spread
+        mean, spread = self._belief().predict(self._places)
+        return Prediction(-mean if self.maximize else mean, spread)
 
     def result(self) -> OptimizeResult:
         """What was found so far.

@@ -146,7 +146,11 @@ def test_failures_count_as_the_worst():
     some = table()[table()["base"] == "b"][:5]
     campaign.tell(some, measured(some))
     assert campaign.best == measured(some).max()
-    middle, spread = campaign.predict()
+    found = campaign.predict()
+    middle, spread = found
+    np.testing.assert_array_equal(middle, found.mean)
+    np.testing.assert_array_equal(spread, found.spread)
+    assert (spread > 0).all()
     assert middle.shape == spread.shape == (60,)
     assert middle[:15].mean() < middle[30:].mean()
     assert (campaign.ask(5)["base"] != "a").all()
