@@ -378,17 +378,26 @@ class Belief:
         goal = float(self.z.min())
         if best is not None:
             goal = (float(self.warp.to(np.array([best]))[0]) - self.loc) / self.unit
-        found, total = 0.0, 0.0
-        for share, m, s in self._parts(x):
-            u = (goal - m) / s
-            total += share
-            found = found + share * s * (u * ndtr(u) + np.exp(-0.5 * u * u) / np.sqrt(2 * np.pi))
-        return np.asarray(found / total)
+        return improvement_of(self._parts(x), goal)
 
-    def _parts(
-        self, x: "Places | Float64[np.ndarray, 'n D']"
-    ) -> Iterator[tuple[float, np.ndarray, np.ndarray]]:
+    def _parts(self, x: "Places | Float64[np.ndarray, 'n D']") -> Iterator["Part"]:
         """Share, mean and standard deviation under each hypothesis that counts."""
+        for one in self.given(x):
+            yield from one.parts()
+
+    def given(self, x: "Places | Float64[np.ndarray, 'n D']") -> Iterator["Given"]:
+        """The processes that count, at points.
+
+        Parameters
+        ----------
+        x
+            Points, or their places.
+
+        Yields
+        ------
+        Given
+            Each process, given the rows.
+        """
         to = x if isinstance(x, Places) else self.family.places(x)
         total = np.array([share.sum() for share in self.shares])
         order = np.argsort(-total, kind="stable")
@@ -406,17 +415,79 @@ class Belief:
                 cross = cross + one.common * (self.at.common @ to.common.T)
                 variance = variance + one.common * np.sum(to.common**2, axis=1)
             V = solve_triangular(L, cross, lower=True, check_finite=False)
-            std = np.sqrt(np.maximum(variance - np.sum(V * V, axis=0), 1e-9))
             rows = solve_triangular(L, self.z, lower=True, check_finite=False) @ V
-            few = np.argsort(-share.sum(axis=0), kind="stable")[:_FEW]
-            for j in few:
-                mean = 0.0
+            means, shares = [], []
+            for j in np.argsort(-share.sum(axis=0), kind="stable")[:_FEW]:
+                mean = np.zeros(len(to.x))
                 if one.kind != "neutral":
                     prior = to.mean if one.kind == "informed" else to.k @ self.family.heads[:, j]
                     solved = solve_triangular(L, one.mean[:, j], lower=True, check_finite=False)
                     mean = prior - solved @ V
-                for s in np.flatnonzero(share[:, j] > least):
-                    yield float(share[s, j]), rows + _SCALES[s] * mean, _SCALES[s] * std
+                means.append(mean)
+                some = np.flatnonzero(share[:, j] > least)
+                shares.append([(float(share[s, j]), float(_SCALES[s])) for s in some])
+            left = variance - np.sum(V * V, axis=0)
+            yield Given(one, to, V, left, rows, tuple(means), tuple(shares))
+
+
+Part = tuple[float, np.ndarray, np.ndarray]
+"""Share, mean and standard deviation at points under one hypothesis."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """A process at some points, given rows. Made by `Belief.given`."""
+
+    process: _Process
+    to: Places
+    V: Float64[np.ndarray, "n m"]
+    """The rows' factor, solved for their covariances with the points."""
+    left: Float64[np.ndarray, " m"]
+    """Variance at the points."""
+    rows: Float64[np.ndarray, " m"]
+    """What the rows say of the points, and"""
+    means: tuple[Float64[np.ndarray, " m"], ...]
+    """what is left there of each earlier function, in units of a scale."""
+    shares: tuple[list[tuple[float, float]], ...]
+    """For each of these functions: shares, and the scales that they belong to."""
+
+    def parts(self) -> Iterator[Part]:
+        """Share, mean and standard deviation under each scale and earlier function."""
+        std = np.sqrt(np.maximum(self.left, 1e-9))
+        for mean, shares in zip(self.means, self.shares, strict=True):
+            for share, scale in shares:
+                yield share, self.rows + scale * mean, scale * std
+
+    def supposing(self, i: int, z: float) -> "Given":
+        """The same if one of the points were a row of this value."""
+        one, to = self.process, self.to
+        cross = one.residual * correlation(to.x[i : i + 1], to.x, one.lengths)[0] + _OFFSET
+        if one.common:
+            cross = cross + one.common * (to.common @ to.common[i])
+        root = np.sqrt(max(self.left[i], 0.0) + one.noise)
+        v = (cross - self.V[:, i] @ self.V) / root
+        return replace(
+            self,
+            V=np.vstack([self.V, v]),
+            left=self.left - v * v,
+            rows=self.rows + v * ((z - self.rows[i]) / root),
+            means=tuple(mean - v * (mean[i] / root) for mean in self.means),
+        )
+
+
+def improvement_of(parts: Iterator[Part], goal: float) -> Float64[np.ndarray, " m"]:
+    """Expected improvement below a goal, over all parts.
+
+    >>> part = (0.5, np.array([0.0, 9.0]), np.array([1.0, 1.0]))
+    >>> improvement_of(iter([part, part]), 0.0).round(4).tolist()
+    [0.3989, 0.0]
+    """
+    found, total = 0.0, 0.0
+    for share, m, s in parts:
+        u = (goal - m) / s
+        total += share
+        found = found + share * s * (u * ndtr(u) + np.exp(-0.5 * u * u) / np.sqrt(2 * np.pi))
+    return np.asarray(found / total)
 
 
 def family(

@@ -7,7 +7,7 @@ earlier campaigns had in common, and the new rows decide how much of that is kep
 """
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float64
@@ -16,7 +16,8 @@ from scipy.optimize import OptimizeResult
 from bers.data.checks import flag, random_numbers, whole
 from bers.errors import ConfigError, DataError, FileError
 from bers.integrity import read_sealed, write_sealed
-from bers.model.process import Belief, family, stranger, with_guesses
+from bers.model.plate import Plate
+from bers.model.process import Belief, family, stranger
 from bers.optimise.candidates import Candidates, alike, with_values
 from bers.optimise.result import Result
 
@@ -25,6 +26,15 @@ _FIRST = 3  # experiments without earlier campaigns before there is anything to 
 _COMPARE, _EVERY = 5, 10  # these, counted from 0, are chosen as without earlier campaigns
 _FORMAT = "bers-campaign-1"
 _USUAL = 0.8  # length at which values are alike, in ranges, where there is nothing to tell
+
+
+class Prediction(NamedTuple):
+    """What is expected of candidates. It unpacks as (mean, spread)."""
+
+    mean: Float64[np.ndarray, " n"]
+    """The middle of what is expected."""
+    spread: Float64[np.ndarray, " n"]
+    """How far off that may usually be: a standard deviation."""
 
 
 class Campaign:
@@ -96,6 +106,7 @@ class Campaign:
         self._told: list[tuple[int, float]] = []
         self._heard: set[tuple[int, str]] = set()
         self._asked: list[int] = []
+        self._plate: tuple[np.ndarray, Plate] | None = None
 
     # asking and telling
 
@@ -131,7 +142,8 @@ class Campaign:
         """Take in values of experiments, in any order, asked for or not.
 
         The very same row told again counts once, so a table that grows may be told as a whole each
-        time. Another value of an experiment that was told before is a repetition: both count.
+        time. Another value of an experiment that was told before is a repetition: both count, and
+        it is worth their mean.
 
         Parameters
         ----------
@@ -156,10 +168,12 @@ class Campaign:
         for row, value in zip(places, values.tolist(), strict=True):
             if row in self._asked:
                 self._asked.remove(row)
+                self._plate = None
             key = (row, repr(value))  # a failure is equal to itself
             if key not in self._heard:
                 self._heard.add(key)
                 self._told.append((row, value))
+                self._plate = None
 
     # what comes next
 
@@ -176,12 +190,22 @@ class Campaign:
             return agreed[0]
         if not self._told or number < _FIRST:
             return self._apart(rng, left, chosen)
-        x = self._list.x
-        belief = with_guesses(self._belief(), x[self._asked], odds=self.odds)
-        if number % _EVERY == _COMPARE:
-            belief = belief.alone
-        gain = belief.improvement(self._places[left])
-        return int(left[rng.choice(np.flatnonzero(gain >= gain.max()))])
+        if self._plate is None:
+            self._plate = self._begun(left)
+        rows, plate = self._plate
+        open_ = np.searchsorted(rows, left)
+        gain = plate.improvement(alone=number % _EVERY == _COMPARE)[open_]
+        i = int(rng.choice(np.flatnonzero(gain >= gain.max())))
+        plate.suppose(int(open_[i]))
+        return int(left[i])
+
+    def _begun(self, left: np.ndarray) -> tuple[np.ndarray, Plate]:
+        """All rows that are not done, and what is believed of them, given those asked for."""
+        rows = np.sort(np.concatenate([left, np.array(self._asked, int)]))
+        plate = Plate(self._belief(), self._places[rows])
+        for row in self._asked:
+            plate.suppose(int(np.searchsorted(rows, row)))
+        return rows, plate
 
     def _apart(self, rng: np.random.Generator, left: np.ndarray, chosen: list[int]) -> int:
         """At random at first; then what is farthest from all that was chosen."""
@@ -212,32 +236,37 @@ class Campaign:
 
     @property
     def best(self) -> float:
-        """The best value so far; nan before there is one."""
-        values = np.array([value for _, value in self._told])
-        values = values[np.isfinite(values)]
-        if not len(values):
-            return float("nan")
-        return float(values.max() if self.maximize else values.min())
+        """The best value so far, of repeated experiments their mean; nan before there is one."""
+        return self._top()[1]
 
-    def predict(self) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, " n"]]:
-        """Middle and spread of what is expected of every candidate.
+    def _top(self) -> tuple[int, float]:
+        """The best experiment, -1 before there is one, and the mean of what it gave."""
+        found: dict[int, list[float]] = {}
+        for row, value in self._told:
+            if np.isfinite(value):
+                found.setdefault(row, []).append(value)
+        means = [(row, float(np.mean(values))) for row, values in found.items()]
+        return min(means, key=lambda one: self._sign * one[1], default=(-1, float("nan")))
+
+    def predict(self) -> "Prediction":
+        """What is expected of every candidate.
 
         Returns
         -------
-        middle, spread
-            In the units of the values, in the order of the candidates.
+        Prediction
+            mean and spread, in the units of the values, in the order of the candidates.
 
         Examples
         --------
         >>> campaign = Campaign(np.arange(6.0)[:, None], rng=0)
         >>> campaign.tell([[0.0], [2.0], [5.0]], [0.0, 2.0, 5.0])
-        >>> bool(abs(campaign.predict()[0][1] - 1) < 0.5)
+        >>> bool(abs(campaign.predict().mean[1] - 1) < 0.5)
         True
         """
         if not self._told:
             raise ConfigError("predict() needs values. Tell some first.")
-        middle, spread = self._belief().predict(self._places)
-        return (-middle if self.maximize else middle), spread
+        mean, spread = self._belief().predict(self._places)
+        return Prediction(-mean if self.maximize else mean, spread)
 
     def result(self) -> OptimizeResult:
         """What was found so far.
@@ -256,9 +285,9 @@ class Campaign:
         """
         rows = np.array([row for row, _ in self._told], int)
         values = np.array([value for _, value in self._told], float)
-        found: dict[str, Any] = {"x": None, "fun": self.best, "nfev": len(rows)}
-        if np.isfinite(self.best):
-            top = rows[int(np.flatnonzero(values == self.best)[0])]
+        top, best = self._top()
+        found: dict[str, Any] = {"x": None, "fun": best, "nfev": len(rows)}
+        if top >= 0:
             found["x"] = self._list.one(top)
         found |= {"x_all": self._list.rows(rows), "fun_all": values}
         if self.names:

@@ -4,6 +4,7 @@ Enters: a data frame or an array, and earlier campaigns in whatever form. Leaves
 whose columns are numbers that all campaigns share: numbers over their range, words as 0 and 1.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from jaxtyping import Float64, Int
 
 from bers.data.frames import frame_table, is_column, is_frame
 from bers.data.given import as_inputs, as_sources
-from bers.errors import DataError
+from bers.errors import DataError, DataWarning
 from bers.optimise.rows import told_numbers
 from bers.text import printable
 
@@ -151,6 +152,8 @@ def alike(candidates: Any, sources: Any, y: str | None) -> tuple[Candidates, dic
     names = tuple(map(str, frame_table(given, "candidates").column_names)) if framed else ()
     if not len(given):
         raise DataError("candidates has no rows. Give one for each experiment that could be done.")
+    if framed:
+        _refuse_empty_cells(frame_table(given, "candidates"))
     every: dict[str, Any] = {"candidates": (given, np.zeros(len(given)))}
     for name, one in _listed(sources):
         every[name if name not in every else f"{name}'"] = _of_result(one)
@@ -159,6 +162,7 @@ def alike(candidates: Any, sources: Any, y: str | None) -> tuple[Candidates, dic
     if own.n != len(given):
         raise DataError("candidates has values that are missing. Fill them, or leave rows out.")
     rows = np.concatenate([np.asarray(one.x, float) for one in found if one.n])  # pyright: ignore
+    _say_what_is_elsewhere(own, past)
     low, width = rows.min(axis=0), np.ptp(rows, axis=0)
     width = np.where(width > 0, width, 1.0)
     x = (np.asarray(own.x, float) - low) / width  # pyright: ignore
@@ -169,6 +173,50 @@ def alike(candidates: Any, sources: Any, y: str | None) -> tuple[Candidates, dic
     }
     columns = tuple(getattr(own, "x_names", ()))
     return Candidates(given, x[at], at, low, width, names, columns), pairs
+
+
+def _refuse_empty_cells(table: Any) -> None:
+    """Of the list; those of earlier campaigns are left out with a warning."""
+    for name in map(str, table.column_names):
+        empty = table.column(name).is_null(nan_is_null=True).to_pylist()
+        if any(empty):
+            raise DataError(
+                f"candidates: {sum(empty)} of {len(empty)} rows have no value in the column "
+                f"'{printable(name)}', the first is row {empty.index(True)}, counted from 0. Fill "
+                "it, or leave these rows out."
+            )
+
+
+def _say_what_is_elsewhere(own: Any, past: Mapping[str, Any]) -> None:
+    """Warn of earlier campaigns that share no stretch of a column with the list: of other units?
+
+    Where a campaign has one value only, such as its temperature, it may be next to the list's.
+    """
+    here = np.asarray(own.x, float)
+    names = getattr(own, "x_names", ()) or tuple(f"column {j}" for j in range(here.shape[1]))
+    for source, one in past.items():
+        there = np.asarray(one.x, float)
+        for j, name in enumerate(names if one.n else ()):
+            (low, high), (least, most) = _ends(here[:, j]), _ends(there[:, j])
+            gap, spreads = max(least - high, low - most), (high - low, most - least)
+            if _is_word(here[:, j]) and _is_word(there[:, j]):
+                continue
+            if gap > (0 if min(spreads) > 0 else max(spreads)) and max(spreads) > 0:
+                warnings.warn(
+                    f"'{printable(source)}': {printable(name)} goes from {least:g} to {most:g}, "
+                    f"outside the candidates' {low:g} to {high:g}, so it says little of them. Is "
+                    "it in other units? Give all campaigns the same.",
+                    DataWarning,
+                    stacklevel=4,
+                )
+
+
+def _ends(x: Float64[np.ndarray, " n"]) -> tuple[float, float]:
+    return float(x.min()), float(x.max())
+
+
+def _is_word(x: Float64[np.ndarray, " n"]) -> bool:
+    return bool(np.isin(x, (0, 1)).all())
 
 
 def with_values(rows: Any, y: Any) -> tuple[Any, Float64[np.ndarray, " n"]]:

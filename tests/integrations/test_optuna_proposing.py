@@ -147,6 +147,19 @@ def test_trials_that_are_asked_before_any_parameter_get_points_of_their_own(past
     assert len({tuple(map(str, one.values())) for one in params(study)}) == 8
 
 
+def test_points_that_are_asked_for_together_are_those_that_most_studies_agree_on(past):
+    wrong = {"wrong": turned(past)["s0"]}
+    study = optuna.create_study(sampler=BersSampler(past | wrong, seed=0))
+    asked = [study.ask() for _ in range(4)]
+    together = [near(2e-3, 88)(trial) for trial in asked]
+    assert max(together) < np.median(values(drawn(near(2e-3, 88), 40)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one_by_one = study_of(near(2e-3, 88), 3, BersSampler(past | wrong, seed=0))
+    assert max(values(one_by_one)) > 2 * max(together)  # the odd one is heard, for one trial
+    assert by(study) == ["agreed"] * 4
+
+
 def test_points_that_were_enqueued_and_are_under_way_are_not_proposed(past):
     alone = optuna.create_study(sampler=BersSampler(past, seed=0))
     near(1e-3, 96)(alone.ask())

@@ -1,5 +1,7 @@
 """Experiments from a list: what is asked, told, believed and kept."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -7,7 +9,7 @@ import pytest
 
 import bers
 from bers.errors import ConfigError, DataError, DataWarning, FileError
-from bers.model.process import stranger
+from bers.model.process import Family, stranger
 
 
 def table():
@@ -75,6 +77,26 @@ def test_the_same_rows_are_asked_for_until_they_are_told_in_any_order():
     assert campaign.result().nfev == 4
 
 
+def test_a_large_plate_is_that_of_its_parts_and_of_little_work():
+    def begun():
+        campaign = bers.Campaign(table(), past(), y="value", maximize=True, rng=0)
+        campaign.tell(table()[:12], measured(table()[:12]))
+        return campaign
+
+    whole, parts = begun(), begun()
+    with patch.object(Family, "observe", autospec=True, side_effect=Family.observe) as observe:
+        plate = whole.ask(40)
+    assert observe.call_count == 1  # not once for each row, with all rows before it
+    for n in range(1, 41):
+        asked = parts.ask(n)
+    assert asked.equals(plate)
+    assert len(plate.drop_duplicates()) == 40
+    for campaign in (whole, parts):
+        campaign.tell(plate[:20], measured(plate[:20]))
+    assert whole.ask(40).equals(parts.ask(40))
+    assert whole.ask(20).equals(plate[20:])
+
+
 def test_rows_are_told_as_tables_are_written():
     campaign = bers.Campaign(table(), maximize=True, rng=0)
     rows = table().iloc[[7, 30]]
@@ -85,11 +107,23 @@ def test_rows_are_told_as_tables_are_written():
     assert campaign.result().nfev == 2
     assert campaign.result().x == dict(rows.iloc[1])
     campaign.tell(rows[:1], pd.Series([9.0]))  # measured again
-    assert (campaign.best, campaign.result().nfev) == (9.0, 3)
+    assert (campaign.best, campaign.result().nfev) == (6.0, 3)  # 3 and 9
     grown = pd.concat([book, table().iloc[[8]].assign(who="bob", got=4.0)])
     campaign.tell(grown, "got")
     assert campaign.result().nfev == 4
     assert campaign.result().fun_all.tolist() == [3.0, 5.0, 9.0, 4.0]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_repetitions_are_worth_their_mean(maximize):
+    campaign = bers.Campaign(np.arange(6.0)[:, None], maximize=maximize, rng=0)
+    sign = 1 if maximize else -1
+    campaign.tell([[2.0], [4.0]], [sign * 91.3, sign * 90.0])
+    assert campaign.result().x.tolist() == [2.0]
+    campaign.tell([[4.0], [4.0], [2.0], [2.0]], sign * np.array([94.0, np.nan, 121.3, 30.0]))
+    assert campaign.best == campaign.result().fun == pytest.approx(sign * 92.0)  # not 121.3
+    assert campaign.result().x.tolist() == [4.0]
+    assert len(campaign.result().fun_all) == 6
 
 
 def test_rows_that_nobody_asked_for_are_not_asked_for_again():
@@ -112,7 +146,11 @@ def test_failures_count_as_the_worst():
     some = table()[table()["base"] == "b"][:5]
     campaign.tell(some, measured(some))
     assert campaign.best == measured(some).max()
-    middle, spread = campaign.predict()
+    found = campaign.predict()
+    middle, spread = found
+    np.testing.assert_array_equal(middle, found.mean)
+    np.testing.assert_array_equal(spread, found.spread)
+    assert (spread > 0).all()
     assert middle.shape == spread.shape == (60,)
     assert middle[:15].mean() < middle[30:].mean()
     assert (campaign.ask(5)["base"] != "a").all()
@@ -200,6 +238,30 @@ def test_sources_may_have_words_and_numbers_that_the_list_has_not():
     assert campaign.ask()["base"].tolist() == ["c"]
 
 
+@pytest.mark.parametrize("kind", ["frame", "array"])
+def test_a_source_in_other_units_is_told(kind):
+    hours = np.array([1.0, 2, 4, 8, 16, 32])
+    days = pd.DataFrame({"a": [0.0, 1, 0, 1], "hours": [50.0, 100, 200, 400]})
+    rows = pd.DataFrame({"a": np.resize([0.0, 1], 6), "hours": hours})
+    name = "hours"
+    if kind == "array":
+        rows, days, name = rows.to_numpy(), days.to_numpy(), "x1"
+    said = f"'last': {name} goes from 50 to 400, outside the candidates' 1 to 32, .* other units"
+    with pytest.warns(DataWarning, match=said) as warned:
+        bers.Campaign(rows, {"last": (days, np.arange(4.0))}, rng=0)
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+
+
+@pytest.mark.parametrize("at", [[90.0, 105.0], [16.0, 300.0], [20.0, 20.0], [40.0, 40.0]])
+def test_a_source_nearby_or_with_one_value_each_is_not_told(at):
+    one = at[0] == 90
+    rows = np.full((6, 1), 60.0) if one else np.array([[1.0], [2], [4], [8], [16], [32]])
+    if one:
+        at = [105.0, 105.0]
+    bers.Campaign(rows, [(np.reshape(at, (2, 1)), [1.0, 2.0])], rng=0)  # warnings are errors
+
+
 def test_a_list_that_says_an_experiment_twice_has_it_once():
     campaign = bers.Campaign([[1.0], [2.0], [1.0]], rng=0)
     assert sorted(campaign.ask(9)[:, 0]) == [1.0, 2.0]
@@ -213,6 +275,16 @@ def test_a_list_that_says_an_experiment_twice_has_it_once():
         (lambda: bers.Campaign(table(), maximize="yes"), ConfigError, "maximize"),
         (lambda: bers.Campaign([["a"], ["b"]]), DataError, "must be a data frame, or rows of numb"),
         (lambda: bers.Campaign([[np.nan]]), DataError, "finite numbers"),
+        (
+            lambda: bers.Campaign(table().assign(hours=lambda t: t["hours"].where(t.index > 1))),
+            DataError,
+            "2 of 60 rows have no value in the column 'hours', the first is row 0",
+        ),
+        (
+            lambda: bers.Campaign(table().assign(base=lambda t: t["base"].where(t.index != 7))),
+            DataError,
+            "1 of 60 rows have no value in the column 'base', the first is row 7",
+        ),
         (lambda: bers.Campaign(table(), table()), DataError, "list of earlier campaigns"),
         (lambda: bers.Campaign(table()).ask(0), ConfigError, r"ask\(n\)"),
         (lambda: bers.Campaign(table()).predict(), ConfigError, "Tell some first"),

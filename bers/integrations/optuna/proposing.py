@@ -65,7 +65,9 @@ class Known:
     speakers: tuple[int, ...]
     """The studies behind the family's heads."""
     order: tuple[int, ...]
-    """Points to begin with."""
+    """Points to begin with: together, each study finds a good one among them."""
+    agreed: tuple[int, ...]
+    """The same, first those of which most studies expect something better than usual."""
     patterns: Bool[np.ndarray, "m P"]
     """Which parameters are active together, where that differs."""
     choices: Float64[np.ndarray, "m D"]
@@ -151,8 +153,12 @@ def known(
         x, has = _filled(rng, columns, x, has), np.ones_like(has)
     x = np.where(_spread(columns, has), columns.snapped(x), x)
     pool = fam.places(x)
-    order = tuple(fam.portfolio(pool, 2 * START))
-    return Known(columns, fam, pool, has, origin, tuple(some), order, patterns, choices)
+    order = fam.portfolio(pool, 2 * START)
+    odd = (fam.values(pool[np.array(order)]) < 0).mean(axis=1) < 0.5
+    agreed = tuple(np.array(order)[np.argsort(odd, kind="stable")].tolist())
+    return Known(
+        columns, fam, pool, has, origin, tuple(some), tuple(order), agreed, patterns, choices
+    )
 
 
 def some_of(n: int) -> Int[np.ndarray, " m"]:
@@ -259,9 +265,13 @@ def own_rows(columns: Columns, trials: Sequence[FrozenTrial], maximised: bool, n
 
 
 def first_point(what: Known, own: Own) -> Proposal | None:
-    """The next point on which the earlier studies agree, if it was not tried."""
+    """The next point to begin with, if it was not tried.
+
+    After what is good for most studies comes what is good for the others. While points are under
+    way, it is too early for that: nothing is known yet of those that most studies agree on.
+    """
     tried = np.concatenate([own.x, own.pending])
-    for i in what.order:
+    for i in what.agreed if len(own.pending) else what.order:
         if not len(tried) or _squares(what.pool.x[i : i + 1], tried).min() > _SAME:
             return replace(_of_pool(what, i), agreed=True)
     return None
