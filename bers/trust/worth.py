@@ -154,7 +154,7 @@ def worth_of(
         mean, drawn = psi @ head.mu, psi @ (head.mu + _WIDER * (w - head.mu)).T
     else:
         assert foretold is not None
-        said = foretold(np.stack([each.best for each in rows]))
+        said = foretold(np.stack([each.best for each in rows if each.best is not None]))
         chance = rng.standard_t(np.broadcast_to(said.dof, said.loc.shape), (_DRAWS, len(rows)))
         mean, drawn = said.loc, (said.loc + _WIDER_ROW * said.scale * chance).T
     low, high = np.quantile(drawn, [0.5 - level / 2, 0.5 + level / 2], axis=1)
