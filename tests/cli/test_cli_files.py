@@ -108,7 +108,7 @@ def test_encoding_and_missing_by_option(tmp_path, here):
     assert (code, "--encoding 'latin-1'" in err) == (2, True)
     code, _, err = here("info", "a.csv", "--encoding", "latin-1")
     assert code == 2
-    assert "row 1: 'ERR'" in err
+    assert "line 3 of the file: 'ERR'" in err
     assert "--missing 'ERR' --drop-nonfinite" in err
     code, out, err = here(
         "info", "a.csv", "--encoding", "latin-1", "--missing", "ERR", "--drop-nonfinite"
@@ -200,7 +200,8 @@ def test_units_by_option(tmp_path, here):
     (tmp_path / "a.csv").write_text("share,price,reward\n" + "\n".join(lines) + "\n")
     code, _, err = here("info", "a.csv")
     assert code == 2
-    assert "'0.5%' in row 0. Take the sign off; or, to read this as 0.5, pass --units '%'." in err
+    assert "'0.5%' in line 2 of the file. Take the sign off; or, to read this as 0.5" in err
+    assert "as 0.5, pass --units '%'." in err
     code, out, err = here("info", "a.csv", "--units", "%,$")
     assert (code, err) == (0, "")
     assert "share, price" in out
