@@ -236,6 +236,22 @@ def test_a_log_without_rewards_is_told_of_what_a_command_can_take(tmp_path, here
     assert "or pass rewards" not in err
 
 
+def test_a_target_without_rows_gives_equal_weights_and_one_warning(tmp_path, rows, here):
+    (tmp_path / "head.csv").write_text("speed,load,reward\n")
+    names = [rows("a.csv"), rows("b.csv", goal=1)]
+    code, out, err = here("rank", *names, "-t", "head.csv", *QUICK)
+    assert (code, err) == (0, "")
+    cells = dict(line.split()[:2] for line in out.splitlines() if len(line.split()) > 1)
+    assert {name: cells[name] for name in ("a", "b", "nobody")} == {
+        "a": "0.500",
+        "b": "0.500",
+        "nobody": "0.000",
+    }
+    (note,) = (line for line in out.splitlines() if line.startswith("Note:"))
+    assert "the target has no rows" in note
+    assert "whether nobody is like the target cannot be told" in " ".join(out.split())
+
+
 @pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml")])
 def test_pictures_by_their_ending(tmp_path, rows, here, ending, start):
     names = [rows("a.csv"), rows("b.csv", goal=1)]
