@@ -10,7 +10,12 @@ class BersError(Exception):
 
 
 class DataError(BersError, ValueError):
-    """The rows handed over cannot be used: wrong shape, wrong type, not finite."""
+    """The rows handed over cannot be used: wrong shape, wrong type, not finite.
+
+    `row` is the one that the message names, counted from 0, where it names one.
+    """
+
+    row: int | None = None
 
 
 class FileError(DataError):

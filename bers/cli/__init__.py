@@ -150,7 +150,7 @@ def _print_columns(name: str, table: Any, why: str) -> None:
     values = table.read(list(shown)) if len(set(table.schema.names)) == more + len(shown) else None
     rows = []
     for column in shown:
-        told = in_words(values.column(column)) if values is not None else ("", "", "")
+        told = in_words(values.column(column), table.line) if values is not None else ("", "", "")
         rows.append([printable(column, 30), *told])
     print_table(["column", "holds", "values", "missing"], rows)
     if more:

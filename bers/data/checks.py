@@ -8,8 +8,8 @@ that names it and says what it must be.
 
 import difflib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from math import prod
 from types import MappingProxyType
 from typing import Any
@@ -52,13 +52,36 @@ def far_labels(y: np.ndarray) -> np.ndarray:
     return far if len(far) <= max(1, len(y) // 100) else far[:0]
 
 
-def data_error(message: str, origin: str = "") -> DataError:
-    """Make an error, naming the file the rows came from where there is one.
+def data_error(message: str, origin: str = "", row: int | None = None) -> DataError:
+    """Make an error, naming the file the rows came from where there is one; `row` if it names one.
 
     >>> str(data_error("column 'y' is empty.", "a.csv"))
     "a.csv: column 'y' is empty."
     """
-    return FileError(f"{origin}: {message}") if origin else DataError(message)
+    error = FileError(f"{origin}: {message}") if origin else DataError(message)
+    error.row = row
+    return error
+
+
+@contextmanager
+def in_lines(line: Callable[[int], int | None] | None) -> Iterator[None]:
+    """Errors that name a row name the line of its file instead, where `line` knows it.
+
+    >>> try:
+    ...     with in_lines(lambda row: row + 2):
+    ...         raise data_error("a gap, the first in row 4.", row=4)
+    ... except DataError as error:
+    ...     print(error)
+    a gap, the first in line 6 of the file.
+    """
+    try:
+        yield
+    except DataError as error:
+        found = None if line is None or error.row is None else line(error.row)
+        if found is None:
+            raise
+        said = str(error).replace(f"in row {error.row}", f"in line {found} of the file", 1)
+        raise type(error)(said) from error
 
 
 def checked_name(name: object, what: str = "name", origin: str = "") -> str:
@@ -322,10 +345,12 @@ def refuse_bad(
             problem = f"beyond ±{LARGEST:g}"
             advice = f"Rescale the column, or {way.replace('them', 'the rows')}."
         if bad.any():
+            row = first_row + int(bad.argmax())
             raise data_error(
                 f"column {printable(name)!r}: {bad.sum()} of {len(column)} values are {problem}, "
-                f"the first in row {first_row + int(bad.argmax())}. {advice}",
+                f"the first in row {row}. {advice}",
                 origin,
+                row,
             )
 
 

@@ -6,11 +6,12 @@ for each of its columns: `speed`, `gear=low`, or `s.0` for lists. A missing valu
 
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from bers.data.checks import data_error
 from bers.data.columns import chunked, compute, is_list, is_numeric, listed, side_by_side
 from bers.data.frames import column_block
 from bers.errors import DataError, DataWarning
@@ -76,11 +77,12 @@ def refuse_nearly_numbers(column: Any, name: str, what: str) -> None:
         return
     row = int(odd.argmax())
     word = json.dumps(printable(values[row].as_py(), 30), ensure_ascii=False)
-    raise DataError(
+    raise data_error(
         f"{what}: column {printable(name)!r} holds numbers but for {odd.sum()} of {given} cells, "
         f"the first in row {row}: {printable(repr(values[row].as_py()), 30)}. Write a number "
         f"there; or, if it stands for a missing value, pass csv=bers.CSV(missing={word}) and "
-        "drop_nonfinite=True."
+        "drop_nonfinite=True.",
+        row=row,
     )
 
 
@@ -94,10 +96,11 @@ def _refuse_signs(values: Any, name: str, what: str) -> None:
     row = int(signed.to_numpy(zero_copy_only=False).argmax())
     cell = values[row].as_py().strip()
     sign = next(letter for letter in cell if letter in _SIGN)
-    raise DataError(
+    raise data_error(
         f"{what}: column {printable(name)!r} holds numbers with a sign, such as "
         f"{printable(repr(cell), 30)} in row {row}. Take the sign off; or, to read this as "
-        f'{printable(cell.replace(sign, "").strip(), 30)}, pass csv=bers.CSV(units="{sign}").'
+        f'{printable(cell.replace(sign, "").strip(), 30)}, pass csv=bers.CSV(units="{sign}").',
+        row=row,
     )
 
 
@@ -127,8 +130,10 @@ def _odd_cells(values: Any) -> np.ndarray | None:
     return odd if odd.any() and given - odd.sum() >= _MOSTLY * given else None
 
 
-def in_words(column: Any) -> tuple[str, str, str]:
+def in_words(column: Any, line: Callable[[int], int | None] | None = None) -> tuple[str, str, str]:
     """What a column holds, its range or some of its values, and how many are missing.
+
+    `line` tells the line of a file in which a row is.
 
     >>> import pyarrow as pa
     >>> in_words(pa.chunked_array([[1.5, None, 3.0]]))
@@ -145,7 +150,9 @@ def in_words(column: Any) -> tuple[str, str, str]:
         odd = _odd_cells(values)
         if odd is not None:
             row = int(odd.argmax())
-            first = f"{printable(values[row].as_py(), 15)!r} in row {row}"
+            found = None if line is None else line(row)
+            place = f"row {row}" if found is None else f"line {found}"
+            first = f"{printable(values[row].as_py(), 15)!r} in {place}"
             return f"numbers but for {odd.sum()}", first, missing
         levels = sorted(levels_of(column))
         some = ", ".join(printable(level, 15) for level in levels[:3])
@@ -198,10 +205,11 @@ def indicators(column: Any, levels: Sequence[str], name: str, what: str) -> np.n
     new = (places < 0) & ~missing
     if new.any():
         row = int(new.argmax())
-        raise DataError(
+        raise data_error(
             f"{what}: column {printable(name)!r} holds {printable(repr(values[row].as_py()))} in "
             f"row {row}, which no source has; they have: {listed(levels)}. Leave such rows out, or "
-            "give sources that have it."
+            "give sources that have it.",
+            row=row,
         )
     result = np.zeros((len(places), len(levels)))
     rows = np.flatnonzero(places >= 0)
@@ -218,9 +226,11 @@ def refuse_missing(column: Any, name: str, what: str, way: str) -> None:
     """
     missing = chunked(column).is_null().to_numpy()
     if missing.any():
-        raise DataError(
+        row = int(missing.argmax())
+        raise data_error(
             f"{what}: column {printable(name)!r}: {missing.sum()} of {len(missing)} values are "
-            f"missing, the first in row {int(missing.argmax())}. Repair the rows, or {way}."
+            f"missing, the first in row {row}. Repair the rows, or {way}.",
+            row=row,
         )
 
 

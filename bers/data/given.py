@@ -19,8 +19,10 @@ from bers.data.checks import (
     checked_name,
     column_name_or_none,
     column_places,
+    data_error,
     dropping,
     flag,
+    in_lines,
     named_columns,
     numbers,
     refuse_bad,
@@ -181,9 +183,11 @@ def as_rows(x: Any, y: Any = None, *, like: Sequence[Source]) -> tuple[Any, Any]
         rest = list(table.schema.names)
         if y is None or isinstance(y, str):
             label = how.label(rest, what)
-            y = _label_floats(table.read([label]).column(0), label, what)
+            with in_lines(table.line):
+                y = _label_floats(table.read([label]).column(0), label, what)
             rest.remove(label)
-        x = _by_names(table, rest, _columns_of(like), what)
+        with in_lines(table.line):
+            x = _by_names(table, rest, _columns_of(like), what)
     return x, _labels(y, what)
 
 
@@ -271,7 +275,8 @@ class _Loose:
         left = [n for n in self.table.schema.names if n != self.y_name and n not in columns]
         for name in left:
             if self.kind(name) == "text":
-                refuse_nearly_numbers(self.table.read([name]).column(0), name, self.what)
+                with in_lines(self.table.line):
+                    refuse_nearly_numbers(self.table.read([name]).column(0), name, self.what)
         return {name: self.table.schema.field(name).type for name in left}
 
     def read(self, columns: Sequence[str]) -> Any:
@@ -474,7 +479,7 @@ def _settled(every: Sequence[Any], how: _How) -> list[Source]:
     warn_left_out(left)
     texts = {column for one in read for column in one.columns if one.kind(column) == "text"}
     levels = {column: _levels(column, read, others, how.x or ()) for column in sorted(texts)}
-    made = iter([_record(one, levels, how) for one in read])
+    made = iter([_record_in_lines(one, levels, how) for one in read])
     return [next(made) if isinstance(one, _Loose) else one for one in every]
 
 
@@ -484,7 +489,8 @@ def _levels(
     """All values of a column of text, in order; or those that the caller named."""
     for one in read:
         if one.kind(column) == "text":
-            refuse_nearly_numbers(one.rows.column(column), column, one.table.what)
+            with in_lines(one.table.table.line):
+                refuse_nearly_numbers(one.rows.column(column), column, one.table.what)
     holds = {one.kind(column): one.table.what for one in read}
     if "number" in holds:
         raise DataError(
@@ -500,6 +506,12 @@ def _levels(
     levels = named if named and column not in x else sorted(found)
     refuse_many(column, levels)
     return levels
+
+
+def _record_in_lines(one: _Read, *how: Any) -> Demonstrations:
+    """A table as a record; of a file of text, errors name lines."""
+    with in_lines(one.table.table.line):
+        return _record(one, *how)
 
 
 def _record(one: _Read, levels: Mapping[str, Sequence[str]], how: _How) -> Demonstrations:
@@ -688,7 +700,7 @@ def _whose(what: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{what}: {error}") from None
+        raise data_error(f"{what}: {error}", row=error.row) from None
 
 
 @contextmanager

@@ -303,7 +303,8 @@ def undetermined_note(target_rows: int) -> str:
     """
     who = "no source has rows" if target_rows else "the target has no rows"
     return (
-        f"{who}, so nothing tells the sources apart: their weights are equal. Collect data first."
+        f"{who}, so nothing tells the sources apart: their weights are equal, and whether nobody "
+        "is like the target cannot be told. Collect data first."
     )
 
 

@@ -108,7 +108,7 @@ def test_encoding_and_missing_by_option(tmp_path, here):
     assert (code, "--encoding 'latin-1'" in err) == (2, True)
     code, _, err = here("info", "a.csv", "--encoding", "latin-1")
     assert code == 2
-    assert "row 1: 'ERR'" in err
+    assert "line 3 of the file: 'ERR'" in err
     assert "--missing 'ERR' --drop-nonfinite" in err
     code, out, err = here(
         "info", "a.csv", "--encoding", "latin-1", "--missing", "ERR", "--drop-nonfinite"
@@ -200,7 +200,8 @@ def test_units_by_option(tmp_path, here):
     (tmp_path / "a.csv").write_text("share,price,reward\n" + "\n".join(lines) + "\n")
     code, _, err = here("info", "a.csv")
     assert code == 2
-    assert "'0.5%' in row 0. Take the sign off; or, to read this as 0.5, pass --units '%'." in err
+    assert "'0.5%' in line 2 of the file. Take the sign off; or, to read this as 0.5" in err
+    assert "as 0.5, pass --units '%'." in err
     code, out, err = here("info", "a.csv", "--units", "%,$")
     assert (code, err) == (0, "")
     assert "share, price" in out
@@ -233,6 +234,22 @@ def test_a_log_without_rewards_is_told_of_what_a_command_can_take(tmp_path, here
     assert code == 2
     assert "Name a column that tells it with --y; or load it in Python, with bers.load(" in err
     assert "or pass rewards" not in err
+
+
+def test_a_target_without_rows_gives_equal_weights_and_one_warning(tmp_path, rows, here):
+    (tmp_path / "head.csv").write_text("speed,load,reward\n")
+    names = [rows("a.csv"), rows("b.csv", goal=1)]
+    code, out, err = here("rank", *names, "-t", "head.csv", *QUICK)
+    assert (code, err) == (0, "")
+    cells = dict(line.split()[:2] for line in out.splitlines() if len(line.split()) > 1)
+    assert {name: cells[name] for name in ("a", "b", "nobody")} == {
+        "a": "0.500",
+        "b": "0.500",
+        "nobody": "0.000",
+    }
+    (note,) = (line for line in out.splitlines() if line.startswith("Note:"))
+    assert "the target has no rows" in note
+    assert "whether nobody is like the target cannot be told" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml")])

@@ -76,7 +76,7 @@ def test_packed_text_that_grows_is_refused_before_it_has(tmp_path):
 def test_decimal_commas_are_read_when_said(tmp_path):
     path = made(tmp_path, "speed;load;reward\n1,5;2;7\n3,25;4;8\n5;6,5;9\n")
     message = (
-        r"f.csv: column 'speed' holds numbers with a comma, such as '1,5' in row 0\. "
+        r"f.csv: column 'speed' holds numbers with a comma, such as '1,5' in line 2 of the file\. "
         r'.*csv=bers.CSV\(decimal=","\); if it marks thousands'
     )
     with pytest.raises(FileError, match=message):
@@ -92,7 +92,9 @@ def test_decimal_commas_are_read_when_said(tmp_path):
 
 def test_numbers_with_commas_are_no_row_of_units(tmp_path, recwarn):
     path = made(tmp_path, "speed;load;reward\n" + "1,5;2,25;7,5\n3,25;4,5;8,5\n" * 5)
-    with pytest.raises(FileError, match=r"such as '1,5' in row 0\. If that is the decimal mark"):
+    with pytest.raises(
+        FileError, match=r"such as '1,5' in line 2 of the file\. If that is the decimal mark"
+    ):
         bers.load(path)
     assert bers.load(path, csv=CSV(decimal=",")).x[0].tolist() == [1.5, 2.25]
     assert not recwarn.list
@@ -108,7 +110,7 @@ def test_decimal_points_where_commas_were_said(tmp_path):
 
 def test_decimal_commas_between_commas_are_named(tmp_path):
     path = made(tmp_path, "a,b,y\n1,2,3\n1,5,2,5,3\n")
-    message = r"f.csv: .* 5 cells where the header has 3.*'1,5,2,5,3'.*If commas are decimal marks"
+    message = r"f.csv: .*: line 3 has 5 cells where .*'1,5,2,5,3'.*If commas are decimal marks"
     with pytest.raises(FileError, match=message):
         bers.load(path)
 
@@ -135,15 +137,17 @@ def test_a_row_of_units_is_left_out_and_said(tmp_path):
     as_expected(found)
     # a first row that has a number is a row like others
     text = "speed,load,reward\nERR,1,7\n" + "1,2,3\n" * 20
-    with pytest.raises(DataError, match=r"column 'speed' .* the first in row 0: 'ERR'"):
+    with pytest.raises(DataError, match=r"'speed' .* the first in line 2 of the file: 'ERR'"):
         bers.load(made(tmp_path, text))
 
 
 def test_words_for_what_is_missing(tmp_path):
     path = made(tmp_path, "speed,load,reward\n" + "1,2,3\n" * 9 + "ERR,2,3\n")
-    with pytest.raises(DataError, match=r"row 9: 'ERR'.*csv=bers.CSV\(missing=\"ERR\"\) and drop"):
+    with pytest.raises(
+        DataError, match=r"line 11 of .*: 'ERR'.*csv=bers.CSV\(missing=\"ERR\"\) and drop"
+    ):
         bers.load(path)
-    with pytest.raises(DataError, match=r"row 9: 'ERR'"):
+    with pytest.raises(DataError, match=r"line 11 of the file: 'ERR'"):
         bers.load(path, x=["speed"])  # named, it is as bad
     with pytest.warns(DataWarning, match=r"dropped 1 of 10 rows"):
         d = bers.load(path, csv=CSV(missing=("ERR",)), drop_nonfinite=True)
@@ -154,7 +158,7 @@ def test_words_for_what_is_missing(tmp_path):
 def test_one_odd_cell_never_removes_its_column(tmp_path, cell):
     path = made(tmp_path, "speed,load,reward\n" + "1.5,2,3\n" * 9 + f"{cell},2,3\n")
     for read in (bers.load, lambda p: bers.as_sources([p])):
-        with pytest.raises(DataError, match=rf"column 'speed' .* row 9: '{cell}'"):
+        with pytest.raises(DataError, match=rf"column 'speed' .* line 11 of the file: '{cell}'"):
             read(path)
 
 
@@ -170,7 +174,7 @@ def test_numbers_with_a_sign_are_refused_or_read(tmp_path, cells, sign, read):
     path = made(tmp_path, "speed;load;reward\n" + "".join(f"{c};2;3\n" for c in cells))
     for take in (bers.load, lambda p: bers.as_sources([p])):
         with pytest.raises(
-            DataError, match=rf"f.csv: column 'speed' .* row 0. .*units=\"\{sign}\""
+            DataError, match=rf"f.csv: column 'speed' .* line 2 of the file. .*units=\"\{sign}\""
         ):
             take(path)
     style = CSV(units=sign, decimal="," if sign == "€" else ".")
@@ -190,8 +194,49 @@ def test_words_that_are_units(tmp_path):
         assert bers.load(path, csv=CSV(units="km")).x_names == ("way",)
     with path.open("a") as file:
         file.write("far,gear 9,1\n")
-    with pytest.raises(DataError, match=r"column 'way' holds numbers but for 1 .* row 9: 'far'"):
+    with pytest.raises(DataError, match=r"'way' holds numbers but for 1 .* line 11 of .*: 'far'"):
         bers.load(path, x="way", csv=CSV(units="km"))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".tsv"])
+def test_the_line_of_a_file_is_named_whatever_lies_above(tmp_path, ending):
+    # a row of units, a blank line, a text of two lines: the slip is row 12 and line 17
+    mark = "\t" if ending == ".tsv" else ","
+    above = ["who,speed,reward", ",m/s,", "", '"an\nn",1,2', *["bob,1,3"] * 11]
+    text = "\n".join([*above, "cy,{},4", *["bob,1,3"] * 9]).replace(",", mark) + "\n"
+    path = tmp_path / f"f{ending}"
+
+    def write(cell, units=True):
+        data = text.replace("{}", cell).replace("m/s", "m/s" if units else "7").encode()
+        path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+
+    def refused(message, take):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            with pytest.raises(DataError, match=message):
+                take(path)
+
+    for take in (bers.load, lambda p: bers.as_sources([p])):
+        write("n.a.", units=False)
+        refused(r"the first in line 17 of the file: 'n.a.'", take)
+        write("1e200")
+        refused(r"beyond .*, the first in line 17 of the file\. Rescale", take)
+        write(f"1{mark}1")
+        refused(r"line 17 has 4 cells where the header has 3", take)
+    # two rows that are alike, the first of them is named; in quotes, marks are text
+    path.write_text('a,y\n1,2\n"1,1",2\n1,1,2\n1,1,2\n'.replace(",", mark))
+    if not ending.endswith("gz"):
+        refused(r"line 4 has 3 cells", bers.load)
+
+
+def test_where_lines_cannot_be_told_the_row_is(tmp_path, monkeypatch):
+    path = made(tmp_path, "speed,reward\n" + "1,3\n" * 9 + "ERR,3\n")
+    monkeypatch.setattr("bers.data.formats.delimited._SCANNED", 10)
+    with pytest.raises(DataError, match=r"the first in row 9: 'ERR'"):
+        bers.load(path)
+    (path).write_text("speed,reward\n1,3\n1,3,3\n")
+    with pytest.raises(FileError, match=r"cannot be read: a line has 3 cells"):
+        bers.load(path)
 
 
 def test_a_column_that_is_left_out_may_have_odd_cells(tmp_path):

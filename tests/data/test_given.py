@@ -790,7 +790,7 @@ def test_a_slip_in_a_column_of_numbers_is_named(tmp_path, place):
     rows[12] = "12,ERR,0"
     slip.write_text("\n".join(["a,b,y", *rows]))
     given = ([slip], good) if place == "source" else ([good], slip)
-    said = r"slip.csv: column 'b' holds numbers but for 1 of 20 cells, the first in row 12: 'ERR'"
+    said = r"slip.csv: column 'b' holds numbers but for 1 of 20 cells.* line 14 of the file: 'ERR'"
     with pytest.raises(DataError, match=said):
         as_sources(*given)
     with pytest.raises(DataError, match=said):

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from bers.data.checks import in_lines
 from bers.data.columns import as_array, compute
 from bers.data.demonstrations import Demonstrations
 from bers.data.encoding import kind_of, refuse_nearly_numbers
 from bers.data.formats import Format, Options
-from bers.data.formats.delimited import CSV, read_delimited
+from bers.data.formats.delimited import CSV, line_of, read_delimited
 from bers.data.formats.metadata import (
     DTYPES,
     flat_names,
@@ -96,19 +97,20 @@ def load_csv(path: str | os.PathLike[str], options: Options) -> Demonstrations:
         d = _own(path, options.max_bytes)
         return d if options.name is None else d.renamed(options.name)
     table = read_delimited(path, options.csv, options.max_bytes)
-    choice = _choose(table, path, options)
-    features, labels = rows_of(table, choice, path.name)
-    return Demonstrations.build(
-        features,
-        labels,
-        FORMAT.stem(path) if options.name is None else options.name,
-        payload={each: _payload(table, each, path) for each in options.payload or ()},
-        x_names=choice.x_names,
-        y_name=choice.y,
-        columns_guessed=choice.guessed,
-        drop_nonfinite=options.drop_nonfinite,
-        origin=path.name,
-    )
+    with in_lines(lambda row: line_of(path, options.csv, table.num_rows, row)):
+        choice = _choose(table, path, options)
+        features, labels = rows_of(table, choice, path.name)
+        return Demonstrations.build(
+            features,
+            labels,
+            FORMAT.stem(path) if options.name is None else options.name,
+            payload={each: _payload(table, each, path) for each in options.payload or ()},
+            x_names=choice.x_names,
+            y_name=choice.y,
+            columns_guessed=choice.guessed,
+            drop_nonfinite=options.drop_nonfinite,
+            origin=path.name,
+        )
 
 
 def open_csv(path: str | os.PathLike[str], options: Options) -> Table | None:
@@ -126,7 +128,12 @@ def open_csv(path: str | os.PathLike[str], options: Options) -> Table | None:
     if large or sidecar(path).exists():
         return None
     table = read_delimited(path, options.csv, options.max_bytes)
-    return Table(table.schema, table.num_rows, lambda names: _without_blanks(table.select(names)))
+    return Table(
+        table.schema,
+        table.num_rows,
+        lambda names: _without_blanks(table.select(names)),
+        lambda row: line_of(path, options.csv, table.num_rows, row),
+    )
 
 
 def _without_blanks(table: Any) -> Any:

@@ -6,9 +6,13 @@ lines agree, UTF-8, and UTF-16 by its first bytes. Decimal commas are not: 1,234
 """
 
 import codecs
+import csv as csv_module
 import gzip
+import io
 import itertools
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +27,7 @@ MOST_COLUMNS = 100_000
 
 _MARKS = (",", ";", "\t", "|")
 _LINES, _HEAD, _PIECE = 20, 1 << 16, 1 << 20
+_SCANNED = 1 << 26  # bytes of a file that are gone through once more to name a line
 _SHORT, _LONGEST = 1 << 20, (1 << 31) - 1  # bytes of a block that Arrow reads, at least and at most
 _WIDEST = 32  # times the header: a number has more digits than its column's name has letters
 _MOSTLY = 0.8  # of a column's cells that have a unit: then the others are slips
@@ -94,9 +99,7 @@ def read_delimited(path: Path, style: CSV, max_bytes: int, kinds: Any = None) ->
 
     with reading(path):
         source, head = _content(path, max_bytes)
-        encoding = style.encoding or _by_first_bytes(head)
-        sep = style.sep or ("\t" if ".tsv" in path.suffixes[-2:] else None)
-        sep = sep or _mark(_lines(head, encoding))
+        encoding, sep = _written(path, style, head)
         _refuse_wide(head, sep, path)
         line = len(head.split(b"\n", 1)[0])
         block = min(max(_SHORT, _WIDEST * line), _LONGEST)
@@ -126,7 +129,8 @@ def read_delimited(path: Path, style: CSV, max_bytes: int, kinds: Any = None) ->
             if "invalid UTF8" in str(error):
                 raise _other_encoding(path, encoding) from error
             if found := re.search(r"Expected (\d+) columns, got (\d+): (.*)", str(error), re.S):
-                raise _uneven(path, sep, *found.groups()) from error
+                where = _line_like(path, encoding, sep, found[3])
+                raise _uneven(path, sep, found[1], found[2], found[3], where) from error
             raise
         if kinds:
             return table
@@ -145,6 +149,66 @@ def read_delimited(path: Path, style: CSV, max_bytes: int, kinds: Any = None) ->
             table = read(1)
         _refuse_decimals(table, style, path)
         return table
+
+
+def line_of(path: Path, style: CSV, rows: int, row: int) -> int | None:
+    """In which line of a file one of its rows starts, the first line being 1.
+
+    Blank lines hold no row, and a text in quotes may have several lines. None where the file cannot
+    be told apart into so many rows, or is too large to look.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(f"{folder}/a.csv").write_text('who,y\\n"an\\nn",1\\n\\nbob,2\\n')
+    ...     line_of(Path(f"{folder}/a.csv"), CSV(), 2, 1)
+    5
+    """
+    found, count = {}, 0
+    with suppress(OSError, EOFError, csv_module.Error):  # of a file that changed meanwhile
+        with _opened(path) as stream:
+            head = stream.read(_HEAD)
+        for line, _ in _records(path, *_written(path, style, head)):
+            if row < count <= row + 2:
+                found[count] = line
+            count += 1
+    above = count - rows  # the header and, it may be, a row of units
+    return found.get(above + row) if above in (1, 2) else None
+
+
+def _line_like(path: Path, encoding: str, sep: str, text: str) -> int | None:
+    """The first line that holds the cells of this text."""
+    with suppress(OSError, EOFError, csv_module.Error):
+        wanted = next(csv_module.reader([text], delimiter=sep), None)
+        found = (line for line, cells in _records(path, encoding, sep) if cells == wanted)
+        return next(found, None)
+    return None
+
+
+def _records(path: Path, encoding: str, sep: str) -> Iterator[tuple[int, list[str]]]:
+    """The cells of each row, the header being one, and the line in which it starts."""
+    if path.stat().st_size > _SCANNED:
+        return
+    with (
+        _opened(path) as stream,
+        io.TextIOWrapper(stream, encoding, errors="replace", newline="") as text,
+    ):
+        reader, line = csv_module.reader(text, delimiter=sep), 1
+        for cells in reader:
+            if cells:
+                yield line, cells
+            line = reader.line_num + 1
+
+
+def _opened(path: Path) -> Any:
+    """The bytes of a file, unpacked."""
+    return gzip.open(path) if path.suffix.lower() == ".gz" else open(path, "rb")
+
+
+def _written(path: Path, style: CSV, head: bytes) -> tuple[str, str]:
+    """The encoding of a file, and the mark between its columns."""
+    encoding = style.encoding or _by_first_bytes(head)
+    sep = style.sep or ("\t" if ".tsv" in path.suffixes[-2:] else None)
+    return encoding, sep or _mark(_lines(head, encoding))
 
 
 def _without_units(table: Any, style: CSV) -> Any:
@@ -268,7 +332,9 @@ def _refuse_marks(names: list[str], sep: str, path: Path) -> None:
         )
 
 
-def _uneven(path: Path, sep: str, expected: str, found: str, line: str) -> FileError:
+def _uneven(
+    path: Path, sep: str, expected: str, found: str, line: str, where: int | None
+) -> FileError:
     """A row that has more or fewer cells than the header."""
     commas = ""
     if sep == "," and int(found) > int(expected):
@@ -277,8 +343,9 @@ def _uneven(path: Path, sep: str, expected: str, found: str, line: str) -> FileE
             'the numbers, and pass csv=bers.CSV(decimal=",").'
         )
     return FileError(
-        f"{path.name}: cannot be read: a line has {found} cells where the header has {expected}, "
-        f"by the separator {printable(sep)!r}: {printable(line)!r}. Mend it.{commas}"
+        f"{path.name}: cannot be read: {'a line' if where is None else f'line {where}'} has "
+        f"{found} cells where the header has {expected}, by the separator {printable(sep)!r}: "
+        f"{printable(line)!r}. Mend it.{commas}"
     )
 
 
@@ -331,6 +398,7 @@ def _refuse_decimals(table: Any, style: CSV, path: Path) -> None:
         if share < 0.5:
             continue
         row = pc.index(marked, pa.scalar(True)).as_py()
+        line = line_of(path, style, table.num_rows, row)
         cell = printable(column[row].as_py(), 30)
         advice = (
             'If that is the decimal mark, pass csv=bers.CSV(decimal=","); if it marks thousands, '
@@ -340,7 +408,8 @@ def _refuse_decimals(table: Any, style: CSV, path: Path) -> None:
         )
         raise FileError(
             f"{path.name}: column {printable(name)!r} holds numbers with a "
-            f"{'comma' if other == ',' else 'point'}, such as {cell!r} in row {row}. {advice}"
+            f"{'comma' if other == ',' else 'point'}, such as {cell!r} in "
+            f"{f'row {row}' if line is None else f'line {line} of the file'}. {advice}"
         )
 
 

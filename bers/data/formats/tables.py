@@ -114,6 +114,8 @@ class Table:
     """How many."""
     read: Callable[[list[str]], Any]
     """Some of the columns, as an Arrow table."""
+    line: Callable[[int], int | None] | None = None
+    """In which line of a file of text a row is; None where that cannot be told."""
 
 
 def choose(
