@@ -187,7 +187,7 @@ def test_what_is_no_number_is_refused_by_name(one):
 
 
 @pytest.mark.parametrize(
-    "given", [Demonstrations(X, Y, "alice"), "run.npz", None, 5, X, iter([(X, Y)]), {(1, 2)}]
+    "given", [Demonstrations(X, Y, "alice"), "run.npz", 5, X, iter([(X, Y)]), {(1, 2)}]
 )
 def test_sources_must_be_a_list(given):
     with pytest.raises(DataError, match="sources must be a list of past runs; got"):
